@@ -1,27 +1,37 @@
-"""Holds a budget against many calls at once, with callers that are killed: agentos, and LiteLLM's proxy in the same run.
+#!/usr/bin/env python3
+"""Holds a budget against 1,000 calls at once, with callers that are killed: agentos, and LiteLLM's proxy in the same run.
 
-    python3.11 scripts/bench/budgets.py AGENTOS [--litellm PROGRAM | --without-litellm] [--calls 1000] [--parallel 64] [--cap 0.9]
+    python3.11 scripts/bench/budgets.py BIN [--litellm PROGRAM | --without-litellm] [--calls 1000] [--cap 4.2] [--services 8]
 
-An OpenAI-compatible server on loopback answers after 0.3 s with token counts, at 10 dollars for a million tokens, and writes down what it
-would bill: every request that arrived, also if its caller was gone before the answer. CALLS processes ask it, PARALLEL at once; every fifth
-one is killed with SIGKILL while the server works on its request, so between reservation and settlement. For agentos a caller is
-`agentos chat send` and the budget is that of `agentos budget set`. For LiteLLM a caller is `curl`, and the budget is `max_budget` of a
-deployment, which its proxy keeps in memory; budgets of virtual keys need its database and are not measured.
+BIN is the folder with `agentos` and `agentos-server` (`target/debug` will do: no time is judged). An OpenAI-compatible server on loopback
+writes down what it would bill: every request that arrived, also if its caller is gone before the answer. It answers nobody until no
+request has arrived for some seconds, so that all calls that a budget lets through are open at the same moment; then it answers all, at 10
+dollars for a million tokens.
 
-Reported is, for both: calls that were answered, refused and killed, what the server would bill, and by how much that is above the cap. For
-agentos also what is reserved at the end (the killed calls), and what is left of it after the leases are over: the end of each lease is set
-back in the database, as if its 900 s had passed. Ends with 1 if agentos overran the cap or leaked a reservation.
+1. CALLS calls are sent at once by 10 processes. Each is one connection. The cap has room for all of them, so all are open at once.
+2. Before the first answer, two of these processes are killed with SIGKILL. Of agentos, one of its services is killed too: a service is what
+   reserves, so its calls end between reservation and settlement, and nothing of it can clean up.
+3. The leases end: the end of each is set back in the database, as if its 900 s had passed. LiteLLM has none.
+4. CALLS calls more are sent at once, for which the cap has no room. Again two processes are killed before the first answer.
+
+agentos is several services (`agentos-server`, `/v1/chat/completions`) of one user, who share the budget of `agentos budget set`; each has at
+most 128 calls of a model open at once, and lets others wait. LiteLLM is
+one proxy with `max_budget` of a deployment, which it keeps in memory; budgets of virtual keys need its database and are not measured.
+
+Reported is, for both: how many calls were open at the server at once, how all of them ended, what the server would bill, and by how much
+that is above the cap. Ends with 1 if agentos overran the cap, counts less than the server bills, or has a reservation left.
 """
 
 import argparse
-import concurrent.futures
-import http.server
+import asyncio
+import collections
 import json
 import os
 import pathlib
+import re
+import resource
 import shutil
 import signal
-import socketserver
 import sqlite3
 import subprocess
 import sys
@@ -35,208 +45,277 @@ import litellm_peer as peer  # noqa: E402
 
 ANSWER_TOKENS = 200
 PRICE = 10e-6
-DELAY = 0.3
+PROCESSES = 10
+# Seconds without a new request after which everything that will arrive has arrived.
+QUIET = 8.0
 # Enough words that a token count of a quarter of the characters is what a vendor would count at most.
 WORDS = "please say one word and nothing else " * 10
 
 
-class Upstream(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    """Server that bills every request that it received."""
+async def read_head(reader):
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+    found = re.search(r"content-length: *(\d+)", head)
+    return head, int(found[1]) if found else 0
 
-    daemon_threads = True
-    request_queue_size = 1024
+
+class Upstream:
+    """Server that bills every request that it received, and answers all at the same moment."""
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.lock = threading.Lock()
         self.billed = 0.0
-        self.received = {}
+        self.open, self.most_open, self.received = 0, 0, 0
+        self.last = time.monotonic()
+        ready = threading.Event()
+        threading.Thread(target=lambda: asyncio.run(self.serve(ready)), daemon=True).start()
+        ready.wait()
 
-    def address(self):
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+    async def serve(self, ready):
+        self.loop, self.gate = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self.answer, "127.0.0.1", 0, backlog=4096)
+        self.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        ready.set()
+        await server.serve_forever()
 
-    def begin(self, number, tokens):
-        with self.lock:
-            self.billed += (tokens + ANSWER_TOKENS) * PRICE
-            self.received[number] = True
+    def await_quiet(self, expected):
+        """Waits until the expected number of requests is open, or no more arrive."""
+        begun = self.last = time.monotonic()
+        while self.open < expected and time.monotonic() - max(self.last, begun) < QUIET:
+            time.sleep(0.1)
 
-    def has_begun(self, number):
-        with self.lock:
-            return number in self.received
+    def release(self):
+        self.loop.call_soon_threadsafe(self.gate.set)
 
+    def close_gate(self):
+        self.loop.call_soon_threadsafe(self.gate.clear)
 
-class Answer(http.server.BaseHTTPRequestHandler):
-    """Answer with counts, streamed if the caller wants that."""
-
-    def log_message(self, *_):
-        pass
-
-    def send(self, kind, body):
+    async def answer(self, reader, writer):
         try:
-            self.send_response(200)
-            self.send_header("content-type", kind)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-        except OSError:
+            while True:
+                head, length = await read_head(reader)
+                body = await reader.readexactly(length)
+                if head.startswith("post"):
+                    await self.answer_chat(json.loads(body), writer)
+                else:
+                    self.send(writer, "application/json", {"object": "list", "data": [{"id": "tiny"}]})
+                await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
             pass  # The caller was killed.
+        finally:
+            writer.close()
 
-    def do_GET(self):
-        self.send("application/json", json.dumps({"object": "list", "data": [{"id": "tiny"}]}).encode())
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+    async def answer_chat(self, body, writer):
         text = body["messages"][-1]["content"]
         if not isinstance(text, str):
             text = "".join(part.get("text", "") for part in text)
         tokens = len(text) // 4
-        self.server.begin(text.split()[0], tokens)
-        time.sleep(DELAY)
+        self.billed += (tokens + ANSWER_TOKENS) * PRICE
+        self.received += 1
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        self.last = time.monotonic()
+        try:
+            await self.gate.wait()
+        finally:
+            self.open -= 1
         usage = {"prompt_tokens": tokens, "completion_tokens": ANSWER_TOKENS, "total_tokens": tokens + ANSWER_TOKENS}
         base = {"id": "x", "created": 1, "model": "tiny"}
-        if body.get("stream"):
-            pieces = [
-                {**base, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Yes."}, "finish_reason": None}]},
-                {**base, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage},
-            ]
-            text = "".join(f"data: {json.dumps(piece)}\n\n" for piece in pieces) + "data: [DONE]\n\n"
-            self.send("text/event-stream", text.encode())
-            return
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Yes."}}
-        self.send("application/json", json.dumps({**base, "object": "chat.completion", "choices": [choice], "usage": usage}).encode())
+        if not body.get("stream"):
+            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Yes."}}
+            return self.send(writer, "application/json", {**base, "object": "chat.completion", "choices": [choice], "usage": usage})
+        pieces = [
+            {**base, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Yes."}, "finish_reason": None}]},
+            {**base, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage},
+        ]
+        self.send(writer, "text/event-stream", "".join(f"data: {json.dumps(piece)}\n\n" for piece in pieces) + "data: [DONE]\n\n")
+
+    def send(self, writer, kind, body):
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
+        writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(data)}\r\n\r\n".encode() + data)
 
 
-def call_once(upstream, number, make, is_killed, judge):
-    """Runs one caller. Returns `answered`, `refused`, `killed` or `failed: …`."""
-    child = subprocess.Popen(make(f"n{number} {WORDS}"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    if is_killed:
-        while child.poll() is None and not upstream.has_begun(f"n{number}"):
-            time.sleep(0.01)
-        if child.poll() is None:
-            os.kill(child.pid, signal.SIGKILL)
-            child.communicate()
-            return "killed"
-    output, errors = child.communicate()
-    return judge(child.returncode, output, errors)
+async def call_all(ports, key, model, first, count):
+    """One process of callers: sends all calls at once, and returns how they ended."""
+
+    async def call_once(number):
+        body = {"model": model, "max_tokens": ANSWER_TOKENS, "messages": [{"role": "user", "content": f"n{number} {WORDS}"}]}
+        data = json.dumps(body).encode()
+        port = ports[number % len(ports)]
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {key}\r\n"
+                         f"content-type: application/json\r\ncontent-length: {len(data)}\r\nconnection: close\r\n\r\n".encode() + data)
+            await writer.drain()
+            output = await reader.read(-1)
+            writer.close()
+        except OSError as error:
+            return f"lost: {type(error).__name__}"
+        status = output.split(b"\r\n", 1)[0].split(b" ")[1:2]
+        if status == [b"200"]:
+            return "answered"
+        if not status:
+            return "lost: no answer"
+        is_budget = b"udget" in output
+        return "refused" if is_budget else f"failed: {status[0].decode()} {output[-160:]!r}"
+
+    ends = await asyncio.gather(*(call_once(number) for number in range(first, first + count)))
+    return collections.Counter(ends)
 
 
-def run_calls(upstream, calls, parallel, make, judge):
-    """Runs all callers, and counts how they ended."""
-    ends = {}
-    with concurrent.futures.ThreadPoolExecutor(parallel) as workers:
-        ended = [workers.submit(call_once, upstream, number, make, number % 5 == 0, judge) for number in range(calls)]
-        for end in concurrent.futures.as_completed(ended):
-            ends[end.result()] = ends.get(end.result(), 0) + 1
-    # Requests of killed callers are still being worked on.
-    time.sleep(2 * DELAY)
-    return ends
+def send_wave(upstream, ports, key, model, calls, kill):
+    """Sends calls at once from several processes. `kill` is called with the processes while all calls are open."""
+    upstream.close_gate()
+    share = calls // PROCESSES
+    orders = [json.dumps([ports, key, model, share * number, share]) for number in range(PROCESSES)]
+    senders = [subprocess.Popen([sys.executable, __file__, "--send", order], stdout=subprocess.PIPE, text=True) for order in orders]
+    upstream.await_quiet(calls)
+    open_now = upstream.open
+    kill(senders)
+    ends = collections.Counter()
+    time.sleep(1.0)
+    upstream.release()
+    for sender in senders:
+        output, _ = sender.communicate()
+        ends.update(json.loads(output) if output.strip() else {})
+    return open_now, ends
 
 
-def start_upstream():
-    upstream = Upstream()
-    threading.Thread(target=upstream.serve_forever, daemon=True).start()
-    return upstream
+def kill_two(senders):
+    """Kills every fifth process of callers."""
+    for sender in senders[::5]:
+        os.kill(sender.pid, signal.SIGKILL)
 
 
-def report(name, ends, upstream, cap):
+def report(name, upstream, cap, open_now, first, second):
     over = max(0.0, upstream.billed - cap)
-    print(f"{name:9} {json.dumps(ends, sort_keys=True)}  billed {upstream.billed:.4f} of {cap} USD, overrun {over:.4f} ({over / cap:.0%})")
+    print(f"{name}: {open_now} calls open at the server at once")
+    for label, ends in (("first", first), ("second", second)):
+        print(f"  {label} wave: {json.dumps(ends, sort_keys=True)}")
+    print(f"  billed {upstream.billed:.4f} of {cap} USD for {upstream.received} requests, overrun {over:.4f} ({over / cap:.0%})", flush=True)
     return over
 
 
-def measure_agentos(program, calls, parallel, cap):
+def start_service(binaries, folder, name, environment):
+    repository = folder / name
+    subprocess.run(["git", "init", "-q", repository], check=True)
+    subprocess.run(["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "begin"], check=True)
+    port = peer.free_port()
+    command = [binaries / "agentos-server", "--repo", repository, "--listen", f"127.0.0.1:{port}"]
+    log = open(folder / f"{name}.log", "w", encoding="utf-8")
+    return port, subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+
+
+def await_port(port):
+    for _ in range(240):
+        if subprocess.run(["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{port}/"], check=False).returncode == 0:
+            return
+        time.sleep(0.25)
+    sys.exit(f"nothing listens on port {port}")
+
+
+def measure_agentos(binaries, calls, cap, services):
     """Returns true if nothing was overrun or leaked."""
-    upstream = start_upstream()
-    with tempfile.TemporaryDirectory() as home:
-        profiles = pathlib.Path(home, ".config/agentos/profiles")
+    upstream = Upstream()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        home = folder / "home"
+        profiles = home / ".config/agentos/profiles"
         profiles.mkdir(parents=True)
-        profile = {"provider": "mine", "adapter": "openai", "model": "tiny", "base_url": upstream.address(), "requires_key": False,
-                   "price": {"input": PRICE * 1e6, "output": PRICE * 1e6}, "params": {"max_tokens": ANSWER_TOKENS}}
+        profile = {"provider": "mine", "adapter": "openai", "model": "tiny", "base_url": upstream.address, "requires_key": False,
+                   "timeout_seconds": 600, "price": {"input": PRICE * 1e6, "output": PRICE * 1e6}, "params": {"max_tokens": ANSWER_TOKENS}}
         (profiles / "mine.json").write_text(json.dumps(profile))
-        keep = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        environment = {**keep, "HOME": home}
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
 
         def run(*args):
-            done = subprocess.run([program, *args], env=environment, cwd=home, capture_output=True, check=False)
-            return json.loads(done.stdout)
+            done = subprocess.run([binaries / "agentos", *args], env=environment, cwd=folder, capture_output=True, check=False)
+            return done.returncode, done.stdout
 
-        run("budget", "set", f"{cap}usd/day", "--json")
+        def read_budget():
+            return json.loads(run("budget", "list", "--json")[1])["budgets"][0]
 
-        def make(text):
-            return ["env", "-i", *[f"{name}={value}" for name, value in environment.items()], program, "chat", "send", "-p", "mine", text]
+        run("budget", "set", f"{cap}usd/day")
+        started = []
+        for number in range(services):
+            started.append(start_service(binaries, folder, f"repository-{number}", environment))
+            await_port(started[-1][0])
+        try:
+            key = (home / ".local/state/agentos/server/token").read_text().strip()
+            ports = [port for port, _ in started]
 
-        def judge(code, _, errors):
-            if code == 9 and b"budget-spent" in errors:
-                return "refused"
-            return "answered" if code == 0 else f"failed: {code} {errors.decode(errors='replace')[:200]}"
+            def kill(senders):
+                # The whole group of its processes would be one kill more: adapters end with the service that started them.
+                started[0][1].kill()
+                kill_two(senders)
 
-        ends = run_calls(upstream, calls, parallel, make, judge)
-        over = report("agentos", ends, upstream, cap)
-        row = run("budget", "list", "--json")["budgets"][0]
-        file = next(pathlib.Path(home).rglob("budgets.sqlite"))
-        with sqlite3.connect(file) as database:
-            states = dict(database.execute("SELECT state, count(*) FROM reservation GROUP BY state"))
-            database.execute("UPDATE reservation SET expires = expires - 900")
-        after = run("budget", "list", "--json")["budgets"][0]
-        verified = subprocess.run([program, "evidence", "verify", "--ledger"], env=environment, cwd=home, capture_output=True, check=False)
-        print(f"          at the end: spent {row['spent_usd']}, reserved {row['reserved_usd']} by killed calls; states {states}")
-        print(f"          after the leases: spent {after['spent_usd']}, reserved {after['reserved_usd']}; the ledger verifies: {verified.returncode == 0}")
-        return over == 0.0 and float(after["reserved_usd"]) == 0.0 and verified.returncode == 0 and not any("failed" in end for end in ends)
+            open_now, first = send_wave(upstream, ports, key, "mine", calls, kill)
+            database = next(home.rglob("budgets.sqlite"))
+            with sqlite3.connect(database) as db:
+                before = dict(db.execute("SELECT state, count(*) FROM reservation GROUP BY state"))
+                db.execute("UPDATE reservation SET expires = expires - 900")
+            _, second = send_wave(upstream, ports[1:], key, "mine", calls, kill_two)
+        finally:
+            for _, service in started:
+                service.terminate()
+            for _, service in started:
+                service.wait()
+        over = report("agentos", upstream, cap, open_now, first, second)
+        row = read_budget()
+        with sqlite3.connect(database) as db:
+            after = dict(db.execute("SELECT state, count(*) FROM reservation GROUP BY state"))
+        verified = run("evidence", "verify", "--ledger")[0] == 0
+        print(f"  reservations after the first wave {before}, at the end {after}")
+        print(f"  spent {row['spent_usd']}, reserved {row['reserved_usd']}; the ledger verifies: {verified}", flush=True)
+        # Every call that the server bills counts, those of killed callers too: the rest is what a call can cost at most.
+        counts_enough = float(row["spent_usd"]) >= upstream.billed - 1e-9
+        has_failed = any(end.startswith("failed") for end in [*first, *second])
+        return over == 0.0 and float(row["reserved_usd"]) == 0.0 and counts_enough and verified and not has_failed
 
 
-def measure_litellm(program, calls, parallel, cap):
-    upstream = start_upstream()
+def measure_litellm(program, calls, cap):
+    upstream = Upstream()
     with tempfile.TemporaryDirectory() as name:
         config = pathlib.Path(name, "config.yaml")
         config.write_text(json.dumps({
             "model_list": [{"model_name": "tiny", "litellm_params": {
-                "model": "openai/tiny", "api_key": "sk-unused", "api_base": upstream.address(), "max_budget": cap, "budget_duration": "1d",
+                "model": "openai/tiny", "api_key": "sk-unused", "api_base": upstream.address, "max_budget": cap, "budget_duration": "1d",
                 "input_cost_per_token": PRICE, "output_cost_per_token": PRICE}}],
-            "litellm_settings": {"num_retries": 0, "telemetry": False}, "router_settings": {"num_retries": 0},
+            "litellm_settings": {"num_retries": 0, "telemetry": False, "request_timeout": 600}, "router_settings": {"num_retries": 0},
             "general_settings": {"master_key": peer.KEY}}))
         port = peer.free_port()
         environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": peer.KEY}
         with open(pathlib.Path(name, "log"), "w", encoding="utf-8") as log:
             proxy = subprocess.Popen([program, "--config", config, "--host", "127.0.0.1", "--port", str(port)], env=environment, stdout=log, stderr=log)
         try:
-            base = f"http://127.0.0.1:{port}"
-            for _ in range(240):
-                if subprocess.run(["curl", "-sf", f"{base}/health/liveliness"], capture_output=True, check=False).returncode == 0:
-                    break
-                time.sleep(0.5)
-
-            def make(text):
-                body = json.dumps({"model": "tiny", "max_tokens": ANSWER_TOKENS, "messages": [{"role": "user", "content": text}]})
-                return ["curl", "-s", "-w", "\n%{http_code}", "-H", f"authorization: Bearer {peer.KEY}", "-H", "content-type: application/json",
-                        "-d", body, f"{base}/v1/chat/completions"]
-
-            def judge(_, output, __):
-                status = output.decode(errors="replace").rsplit("\n", 1)[-1]
-                is_budget = b"udget" in output
-                return "answered" if status == "200" else "refused" if is_budget else f"failed: {status} {output[:120]!r}"
-
-            report("LiteLLM", run_calls(upstream, calls, parallel, make, judge), upstream, cap)
+            await_port(port)
+            open_now, first = send_wave(upstream, [port], peer.KEY, "tiny", calls, kill_two)
+            _, second = send_wave(upstream, [port], peer.KEY, "tiny", calls, kill_two)
+            report("LiteLLM", upstream, cap, open_now, first, second)
         finally:
             proxy.terminate()
             proxy.wait()
 
 
 def main():
+    if sys.argv[1:2] == ["--send"]:
+        print(json.dumps(asyncio.run(call_all(*json.loads(sys.argv[2])))))
+        return
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("agentos", type=pathlib.Path)
+    arguments.add_argument("binaries", type=pathlib.Path)
     arguments.add_argument("--litellm")
     arguments.add_argument("--without-litellm", action="store_true")
     arguments.add_argument("--calls", type=int, default=1000)
-    arguments.add_argument("--parallel", type=int, default=64)
-    arguments.add_argument("--cap", type=float, default=0.9)
+    arguments.add_argument("--cap", type=float, default=4.2)
+    arguments.add_argument("--services", type=int, default=8)
     given = arguments.parse_args()
+    # Two sockets for each call, here and in the services.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    if shutil.which("curl") is None:
+        sys.exit("there is no `curl`")
     tokens = len(f"n0 {WORDS}") // 4 + ANSWER_TOKENS
-    print(f"{given.calls} calls, {given.parallel} at once, every fifth one killed; a call costs {tokens * PRICE:.5f} USD, so {given.cap / (tokens * PRICE):.0f} fit")
-    is_kept = measure_agentos(given.agentos.resolve(), given.calls, given.parallel, given.cap)
+    print(f"{given.calls} calls at once; a call costs {tokens * PRICE:.5f} USD, so {given.cap / (tokens * PRICE):.0f} fit into {given.cap} USD")
+    is_kept = measure_agentos(given.binaries.resolve(), given.calls, given.cap, given.services)
     if not given.without_litellm:
-        if shutil.which("curl") is None:
-            sys.exit("LiteLLM is skipped: there is no `curl`")
-        measure_litellm(peer.litellm_program(given.litellm), given.calls, given.parallel, given.cap)
+        measure_litellm(peer.litellm_program(given.litellm), given.calls, given.cap)
     sys.exit(0 if is_kept else 1)
 
 

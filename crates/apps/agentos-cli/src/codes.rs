@@ -148,6 +148,8 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("no-tools", "leave `--explore` out, or name another provider"),
     ("budget-spent", "`agentos budget list` shows what is spent; raise the budget, or wait for its next period"),
     ("budget-no-price", "state the price in your profile, or name a model with a known price"),
+    ("budget-no-count", "name a model behind a server, or set the budget in US dollars"),
+    ("budget-expired", "send it again"),
     ("bad-budgets", "repair the named file, or remove it and set the budgets again"),
     ("turn-limit", "ask it to go on; `agentos chat show` shows what is kept"),
     ("history-withheld", "go on with a model that may read the file, or begin a session without it"),

@@ -5,8 +5,10 @@
 //! | form | recognized by |
 //! |---|---|
 //! | `ModelConfig` objects: `alias`, `provider`, `model_name`, `capabilities` | a list, or `models` with a list |
-//! | a `models.json` of a bot: models by name, with limits and fallback chains | `models` with an object |
+//! | a `models.json` of a bot: models by name, with limits and fallback chains | `llm_models`, or `models` with an object |
 //! | LiteLLM's configuration | `model_list` |
+
+mod limits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +18,15 @@ use serde_json::{Map, Value};
 
 use crate::chain::is_alias;
 
+pub use limits::{ImportedLimit, LimitShare};
+
 /// Pool that was read, with remarks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportedPool {
     /// The pool.
     pub pool: PoolFile,
+    /// Limits of the members, which are budgets here.
+    pub limits: Vec<ImportedLimit>,
     /// Parts that have no place in a pool, one sentence each. Untrusted.
     pub notes: Vec<String>,
     /// Entries that were not taken.
@@ -37,7 +43,7 @@ pub struct SkippedMember {
 }
 
 /// Fields of an entry that are read by name, and so are no abilities.
-const ENTRY_FIELDS: [&str; 17] = [
+const ENTRY_FIELDS: [&str; 24] = [
     "alias",
     "provider",
     "backend",
@@ -51,7 +57,14 @@ const ENTRY_FIELDS: [&str; 17] = [
     "capabilities",
     "extra_config",
     "daily_limit",
+    "scope",
+    "rpm",
+    "tpm",
+    "max_budget",
+    "budget_duration",
     "fallback",
+    "fallback_alias",
+    "description",
     "litellm_params",
     "model_info",
     "display_name",
@@ -92,6 +105,9 @@ pub fn read_pool(text: &str) -> Option<ImportedPool> {
                 let given = member.alias.clone();
                 member.alias = aliases.take_free(&member.alias);
                 renamed.entry(given).or_insert_with(|| member.alias.clone());
+                let parameters = entry.get("litellm_params").unwrap_or(entry);
+                let limits = limits::read_limits(&member.alias, parameters, entry, &mut imported.notes);
+                imported.limits.extend(limits);
                 imported.pool.members.push(member);
             }
             Err(reason) => imported.skipped.push(SkippedMember { entry: shown, reason }),
@@ -102,16 +118,20 @@ pub fn read_pool(text: &str) -> Option<ImportedPool> {
     let positions: BTreeMap<String, usize> = members.map(|(at, member)| (member.alias.clone(), at)).collect();
     imported.pool.default = text_of(&value, &["default_alias", "default", "default_model"]).and_then(find);
     read_fallback(&value, &mut imported, &renamed);
-    for name in strings_of(
-        &value,
-        &["image_models", "image_model_preferences", "image_model"],
-    ) {
+    let mut left_out = false;
+    for name in list_image_models(&value) {
         let position = find(&name).and_then(|alias| positions.get(&alias).copied());
-        if let Some(member) = position.and_then(|at| imported.pool.members.get_mut(at)) {
-            member
-                .abilities
-                .insert(MAKES_IMAGES.to_owned(), AbilityValue::Flag(true));
+        match position.and_then(|at| imported.pool.members.get_mut(at)) {
+            Some(member) => {
+                let ability = (MAKES_IMAGES.to_owned(), AbilityValue::Flag(true));
+                member.abilities.extend([ability]);
+            }
+            None => left_out = true,
         }
+    }
+    if left_out {
+        let note = "models that only make images were left out: the members of a pool answer in words";
+        imported.notes.push(note.to_owned());
     }
     Some(imported)
 }
@@ -121,7 +141,10 @@ fn list_entries(value: &Value) -> Option<Vec<(Option<String>, &Value)>> {
     let listed = match value {
         Value::Array(all) => all,
         // LiteLLM's name first, because its entries have fields of both other forms.
-        Value::Object(fields) => match fields.get("model_list").or(fields.get("models"))? {
+        Value::Object(fields) => match ["model_list", "llm_models", "models"]
+            .iter()
+            .find_map(|key| fields.get(*key))?
+        {
             Value::Array(all) => all,
             Value::Object(named) => {
                 return Some(
@@ -170,7 +193,7 @@ fn read_entry(name: Option<&str>, entry: &Value, notes: &mut Vec<String>) -> Res
         // Not named in the reason: an address can have a password in it.
         return Err("its name is an address".to_owned());
     }
-    note_parts(given, parameters, entry, notes);
+    note_parts(given, parameters, notes);
     let mut member = MemberFile {
         alias: name_alias(given),
         model,
@@ -191,7 +214,7 @@ fn read_entry(name: Option<&str>, entry: &Value, notes: &mut Vec<String>) -> Res
 }
 
 /// Notes the parts of an entry that a pool has no place for.
-fn note_parts(alias: &str, parameters: &Value, entry: &Value, notes: &mut Vec<String>) {
+fn note_parts(alias: &str, parameters: &Value, notes: &mut Vec<String>) {
     if text_of(parameters, &["api_key"]).is_some() {
         notes.push(format!(
             "`{alias}`: its key was left out; a key is stored for a provider"
@@ -202,9 +225,6 @@ fn note_parts(alias: &str, parameters: &Value, entry: &Value, notes: &mut Vec<St
             "`{alias}`: its provider needs a profile with the address {}",
             strip_address(url)
         ));
-    }
-    if entry.get("daily_limit").is_some() {
-        notes.push(format!("`{alias}`: its daily limit was left out"));
     }
 }
 
@@ -253,7 +273,46 @@ fn add_ability(member: &mut MemberFile, name: &str, value: &Value) {
     }
 }
 
-/// Reads the chain of fallbacks: a list, or lists by model, of which the default model's counts.
+/// Lists the names of image models: texts, or objects with a name.
+fn list_image_models(value: &Value) -> Vec<String> {
+    let keys = ["image_models", "image_model_preferences", "image_model"];
+    let found = keys.iter().find_map(|key| value.get(*key));
+    let Some(Value::Array(listed)) = found else {
+        return found.map(strings_in).unwrap_or_default();
+    };
+    let named = listed.iter().filter_map(|entry| {
+        let name = text_of(
+            entry,
+            &["alias", "api_model_name", "model_name", "display_name", "name"],
+        );
+        name.or(entry.as_str()).map(str::to_owned)
+    });
+    named.collect()
+}
+
+/// Follows the `fallback_alias` of each entry, from the default model on. Empty if it has none. A circle ends where it closes.
+fn follow_aliases(value: &Value, default: &str) -> Vec<String> {
+    let entries = list_entries(value).unwrap_or_default();
+    let next_of = |from: &str| {
+        let found = entries.iter().find(|(name, entry)| {
+            let name = name.as_deref().or(text_of(entry, &["alias", "name", "id"]));
+            name.is_some_and(|name| name_alias(name) == from)
+        });
+        found.and_then(|(_, entry)| text_of(entry, &["fallback_alias"]))
+    };
+    let mut chain: Vec<String> = Vec::new();
+    let mut from = default.to_owned();
+    while let Some(next) = next_of(&from).filter(|_| chain.len() < crate::MOST_HOPS) {
+        from = name_alias(next);
+        if from == default || chain.contains(&from) {
+            break;
+        }
+        chain.push(from.clone());
+    }
+    chain
+}
+
+/// Reads the chain of fallbacks: a list, lists by model, of which the default model's counts, or the alias that each entry names.
 fn read_fallback(value: &Value, imported: &mut ImportedPool, renamed: &BTreeMap<String, String>) {
     let first = imported.pool.members.first().map(|member| member.alias.clone());
     let default = imported.pool.default.clone().or(first).unwrap_or_default();
@@ -267,6 +326,7 @@ fn read_fallback(value: &Value, imported: &mut ImportedPool, renamed: &BTreeMap<
             .find(|(name, _)| is_default(name))
             .map(|(_, chain)| chain.clone())
     };
+    // As a list or a name; of a `fallback_alias`, the chain goes on from entry to entry.
     let of_entry = || {
         let entries = list_entries(value)?;
         let entry = entries.into_iter().find(|(name, entry)| {
@@ -286,9 +346,13 @@ fn read_fallback(value: &Value, imported: &mut ImportedPool, renamed: &BTreeMap<
         Some(chains) => Some(chains.clone()),
         None => of_entry(),
     };
-    let named = chain.iter().flat_map(strings_in);
+    let mut named: Vec<String> = chain.iter().flat_map(strings_in).collect();
+    if named.is_empty() {
+        named = follow_aliases(value, &default);
+    }
     let mut taken = BTreeSet::new();
     let known: Vec<String> = named
+        .into_iter()
         .filter_map(|name| renamed.get(&name_alias(&name)).cloned())
         .filter(|alias| *alias != default && taken.insert(alias.clone()))
         .take(crate::MOST_HOPS)
@@ -301,12 +365,6 @@ fn text_of<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
     keys.iter()
         .find_map(|key| value.get(*key)?.as_str())
         .filter(|text| !text.is_empty())
-}
-
-/// Returns the texts of the first of these fields that is there.
-fn strings_of(value: &Value, keys: &[&str]) -> Vec<String> {
-    let found = keys.iter().find_map(|key| value.get(*key));
-    found.map(strings_in).unwrap_or_default()
 }
 
 /// Returns a text, or all texts of a list or an object's values.

@@ -10,6 +10,9 @@
 //! | may a turn leave this machine? | [`check_places`]: only with `allow_cloud` |
 //! | what follows a failure? | [`next_step`] |
 //! | which member is chosen? | [`make_choice`], a record that [`replay_choice`] makes again on any machine |
+//!
+//! A choice among 1,000 models, with its reasons and the hash of its input, takes less than 0.2 ms:
+//! `cargo run --release -p agentos-pool --example choice_cost`.
 
 mod chain;
 mod choice;
@@ -21,7 +24,7 @@ pub use chain::{ChainPlaces, MOST_HOPS, check_places, check_pool, list_chain};
 pub use choice::{ChoiceReplay, PoolChoice, RefusedMember, make_choice, replay_choice, replay_with};
 pub use failover::{FailedAttempt, FailoverStep, StopReason, next_step};
 pub use fault::PoolFault;
-pub use import::{ImportedPool, SkippedMember, read_pool};
+pub use import::{ImportedLimit, ImportedPool, LimitShare, SkippedMember, read_pool};
 
 #[cfg(test)]
 mod tests;

@@ -278,7 +278,66 @@ fn pools_of_other_programs_are_read() {
         bot.pool.fallback,
         Some(vec!["gpt-4o".to_owned(), "flash".to_owned()])
     );
-    assert_eq!(bot.notes.len(), 2);
+    assert_eq!(bot.notes.len(), 1);
+    assert_eq!(list_limits(&bot), ["gemini-2.5-pro 50calls/day All"]);
+}
+
+fn list_limits(read: &ImportedPool) -> Vec<String> {
+    let limits = read.limits.iter();
+    limits
+        .map(|limit| format!("{} {} {:?}", limit.alias, limit.amount, limit.shared_by))
+        .collect()
+}
+
+#[test]
+fn a_bots_limits_become_budgets_and_its_aliases_a_chain() {
+    let bot = r#"{"llm_models": {
+        "pro": {"display_name": "Gemini Pro", "api_model_name": "gemini-2.5-pro", "description": "the best", "daily_limit": 50,
+                "scope": "guild", "provider": "gemini", "fallback_alias": "flash"},
+        "flash": {"api_model_name": "gemini-2.5-flash", "daily_limit": "1000", "scope": "channel", "provider": "gemini",
+                  "fallback_alias": "mini"},
+        "mini": {"api_model_name": "gpt-5-mini", "daily_limit": 100, "scope": "user", "provider": "openai", "fallback_alias": "pro"},
+        "odd": {"api_model_name": "glm-4.6", "daily_limit": "many", "provider": "zai"}},
+        "default_model": "pro",
+        "image_models": [{"display_name": "Nano", "api_model_name": "gemini-2.5-flash-image", "default": true}]}"#;
+    let read = read_pool(bot).unwrap();
+    assert_eq!(
+        read.pool.fallback,
+        Some(vec!["flash".to_owned(), "mini".to_owned()])
+    );
+    let limits = [
+        "flash 1000calls/day Session",
+        "mini 100calls/day All",
+        "pro 50calls/day Guild",
+    ];
+    assert_eq!(list_limits(&read), limits);
+    assert!(
+        read.pool.members.iter().all(|member| member.abilities.is_empty()),
+        "{:?}",
+        read.pool
+    );
+    insta::assert_snapshot!(read.notes.join("\n"), @"
+    `mini`: its `scope` is not known here, so all of its calls share the daily limit
+    `odd`: its daily limit is no number of calls, and was left out
+    models that only make images were left out: the members of a pool answer in words
+    ");
+    // Members of the first list are those that are taken: the pool has all four.
+    assert_eq!((read.pool.members.len(), read.skipped.len()), (4, 0));
+}
+
+#[test]
+fn limits_of_litellm_become_budgets() {
+    let text = r#"{"model_list": [
+        {"model_name": "gpt", "litellm_params": {"model": "openai/gpt-4o", "rpm": 60, "tpm": 90000, "max_budget": 2.5, "budget_duration": "1d"}},
+        {"model_name": "gpt", "litellm_params": {"model": "azure/gpt-4o", "max_budget": 1, "budget_duration": "90m", "rpm": 0}}]}"#;
+    let read = read_pool(text).unwrap();
+    let limits = [
+        "gpt 60calls/minute All",
+        "gpt 90000tokens/minute All",
+        "gpt 2.5usd/day All",
+    ];
+    assert_eq!(list_limits(&read), limits);
+    insta::assert_snapshot!(read.notes.join("\n"), @"`gpt-2`: its `max_budget` was left out, because `budget_duration` is no hour, day, week or month");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub use file::{
     TimeoutsFile, nearest_word, parse_profile,
 };
 pub use models::{KnownModel, known_model, known_models, nearest_model};
-pub use pool::{MemberFile, PoolFile};
+pub use pool::{MemberFile, PoolFile, PoolNotify};
 pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, ResolvedProfile, Timeouts};
 pub use program::{ProgramFile, ToolboxClass, split_address};
 pub use resolve::{ModelLayer, ProfileFlags, ProfileLayers, resolve_profile};

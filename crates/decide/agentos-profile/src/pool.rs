@@ -50,6 +50,42 @@ pub struct PoolFile {
     /// True if a conversation loads the member of its first turn when it is opened, before the first message. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<bool>,
+    /// Report of a change to another member: in a notice, or only in the records. Default: `notice`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify: Option<PoolNotify>,
+}
+
+/// Report of a change to another member.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolNotify {
+    /// In a notice, with the reason.
+    #[default]
+    Notice,
+    /// Only in the records, and by `agentos status`. That an answer is withdrawn is shown all the same.
+    Silent,
+}
+
+impl PoolFile {
+    /// Adds a member at the end.
+    #[must_use]
+    pub fn with_member(mut self, member: MemberFile) -> Self {
+        self.members.push(member);
+        self
+    }
+
+    /// Returns a member by its alias. `None` if there is none.
+    #[must_use]
+    pub fn find_member(&self, alias: &str) -> Option<&MemberFile> {
+        self.members.iter().find(|member| member.alias == alias)
+    }
+
+    /// Removes a member by its alias. Returns whether there was one.
+    pub fn remove_member(&mut self, alias: &str) -> bool {
+        let count = self.members.len();
+        self.members.retain(|member| member.alias != alias);
+        self.members.len() < count
+    }
 }
 
 /// Member of a pool.
@@ -117,5 +153,24 @@ pub(crate) fn pick_pool(
             origin: Origin::Derived,
             message: "is required for the adapter `pool`".to_owned(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_added_found_and_removed() {
+        let member = |alias: &str| MemberFile {
+            alias: alias.to_owned(),
+            ..MemberFile::default()
+        };
+        let mut pool = PoolFile::default()
+            .with_member(member("a"))
+            .with_member(member("b"));
+        assert_eq!(pool.find_member("b"), Some(&member("b")));
+        assert_eq!((pool.remove_member("b"), pool.remove_member("b")), (true, false));
+        assert_eq!((pool.find_member("b"), pool.members.len()), (None, 1));
     }
 }

@@ -3,7 +3,7 @@
 //! Owns: these words. Never: claims that a server has a model.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use agentos_tool::TokenPrices;
 use schemars::JsonSchema;
@@ -51,14 +51,27 @@ impl AbilityValue {
     }
 }
 
+impl AbilityValue {
+    /// Appends the value as people read it.
+    pub(crate) fn write_to(&self, text: &mut String) {
+        match self {
+            Self::Flag(true) => text.push_str("true"),
+            Self::Flag(false) => text.push_str("false"),
+            Self::Number(number) => {
+                // A `String` takes everything.
+                let _ = write!(text, "{number}");
+            }
+            Self::Text(word) => text.push_str(word),
+            Self::Texts(words) => text.push_str(&words.join(",")),
+        }
+    }
+}
+
 impl fmt::Display for AbilityValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flag(flag) => write!(f, "{flag}"),
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Text(text) => f.write_str(text),
-            Self::Texts(texts) => f.write_str(&texts.join(",")),
-        }
+        let mut text = String::new();
+        self.write_to(&mut text);
+        f.write_str(&text)
     }
 }
 

@@ -19,17 +19,19 @@
 //! | any other `NAME=VALUE` | the same value of the ability `NAME`, or a list that contains it |
 //!
 //! A model whose server failed again and again is left out for a while: [`CircuitFacts`]. Statistics are kept by the kind of a task:
-//! [`infer_kind`]. A program of the user may choose instead of a rule: [`ProgramAnswer`].
+//! [`infer_kind`]. How large a model a task wants: [`infer_complexity`]. A program of the user may choose instead of a rule: [`ProgramAnswer`].
 //!
 //! An ability that nobody stated is unknown, and an unknown ability meets no need that a person stated. A need that was only inferred
 //! refuses no model for it: such a model is uncertain, and is chosen from if no model certainly fits.
 
 mod ability;
 mod circuit;
+mod complexity;
 mod experiment;
 mod infer;
 mod kind;
 mod machine;
+mod models;
 mod need;
 mod program;
 mod selection;
@@ -39,10 +41,12 @@ mod switching;
 
 pub use ability::{AbilityValue, PoolModel};
 pub use circuit::{CIRCUIT_WINDOW, CircuitFacts, CircuitState, MOST_FAILURES, PastCall};
+pub use complexity::{ComplexityLevel, TaskComplexity, infer_complexity};
 pub use experiment::{ArmRecord, ExperimentState, assign_arm, judge_experiment};
 pub use infer::{TurnShape, infer_needs};
 pub use kind::{TaskKind, infer_kind};
 pub use machine::{MachineFacts, MachineLook, SwitchRules};
+pub use models::PoolModels;
 pub use need::{ModelNeed, NeedError, NeedOrigin, NeedRule, Needs};
 pub use program::{ProgramAnswer, SELECTOR_TOOL, SelectorRequest};
 pub use selection::{

@@ -93,24 +93,17 @@ impl<'a> NeedRule<'a> {
     /// Returns whether a model meets the need. An unknown ability does not.
     #[must_use]
     pub fn is_met(self, model: &PoolModel, wanted: &AbilityValue) -> bool {
-        self.find_fault(model, wanted).is_none()
+        self.accepts(model.abilities.get(self.ability()), wanted)
     }
 
-    /// Returns the value with which a model does not meet the need. `None` if it meets it, `Some(None)` if the ability is unknown.
-    pub(crate) fn find_fault<'m>(
-        self,
-        model: &'m PoolModel,
-        wanted: &AbilityValue,
-    ) -> Option<Option<&'m AbilityValue>> {
-        // One search in the abilities for both answers: a pool may have a thousand models.
-        let found = model.abilities.get(self.ability());
-        let is_met = found.is_some_and(|value| match (self, wanted, value) {
+    /// Returns whether the value of the ability meets the need. One that is unknown does not.
+    pub(crate) fn accepts(self, found: Option<&AbilityValue>, wanted: &AbilityValue) -> bool {
+        found.is_some_and(|value| match (self, wanted, value) {
             (Self::Equal(_), _, _) => value.matches(wanted),
             (Self::AtLeast(_), AbilityValue::Number(least), AbilityValue::Number(number)) => number >= least,
             // A word is no number; and a threshold that was read is always one.
             (Self::AtLeast(_), _, _) => false,
-        });
-        (!is_met).then_some(found)
+        })
     }
 }
 

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::selector::BuiltInSelector;
 use crate::{
-    ChosenModel, ModelRecord, ModelSelector, Needs, PoolModel, SelectionError, SelectionInput, SelectionView,
-    TaskKind, list_fitting,
+    ChosenModel, ComplexityLevel, ModelRecord, ModelSelector, Needs, PoolModel, SelectionError,
+    SelectionInput, SelectionView, TaskKind, list_fitting,
 };
 
 /// Name of the tool that a program offers to choose for pools.
@@ -43,6 +43,9 @@ pub struct SelectorRequest {
     /// Kind of the task. `None` if nobody inferred one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<TaskKind>,
+    /// Complexity of the task, without the words of the message that it follows from. `None` if nobody inferred it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complexity: Option<ComplexityLevel>,
     /// Tokens that the turn is expected to send.
     pub input_tokens: u64,
     /// Tokens that the answer is expected to have.
@@ -92,6 +95,7 @@ impl SelectorRequest {
             default_alias: input.default_alias.clone(),
             needs: input.needs.clone(),
             kind: input.kind,
+            complexity: input.complexity.as_ref().map(|task| task.level),
             input_tokens: input.input_tokens,
             output_tokens: input.output_tokens,
         })

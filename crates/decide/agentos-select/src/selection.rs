@@ -3,7 +3,6 @@
 //! Owns: the order of the steps. Never: depends on anything but its input.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,14 +11,15 @@ use crate::program::AnsweredSelector;
 use crate::selector::BuiltInSelector;
 use crate::{
     AbilityValue, ChosenModel, CircuitFacts, LocalTime, MachineFacts, ModelNeed, ModelRecord, ModelSelector,
-    NeedRule, Needs, PoolModel, ProgramAnswer, SelectionView, SelectorKind, TaskKind,
+    NeedRule, Needs, PoolModel, PoolModels, ProgramAnswer, SelectionView, SelectorKind, TaskComplexity,
+    TaskKind,
 };
 
 /// Everything that a choice depends on. It is recorded with the choice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SelectionInput {
     /// Models of the pool, in its order.
-    pub models: Vec<PoolModel>,
+    pub models: PoolModels,
     /// Rule of the choice.
     pub selector: SelectorKind,
     /// Alias of the pool's default model. `None` if it is the first one.
@@ -40,6 +40,9 @@ pub struct SelectionInput {
     /// Kind of the task. `None` if no selector asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<TaskKind>,
+    /// Complexity of the task. `None` if no selector asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complexity: Option<TaskComplexity>,
     /// Records of earlier turns of the same kind, by alias. They are counted in `records` too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kind_records: BTreeMap<String, ModelRecord>,
@@ -143,53 +146,51 @@ impl SelectionInput {
 }
 
 impl RefusedModel {
-    /// Returns whether nothing is known against the model: it is offered, and all that is missing is what was inferred and nobody stated.
-    #[must_use]
-    pub fn may_fit(&self, needs: &Needs) -> bool {
-        let is_inferred = |unmet: &UnmetNeed| needs.find(&unmet.need).is_some_and(|need| !need.is_stated());
-        self.excluded.is_none()
-            && self
-                .unmet
-                .iter()
-                .all(|unmet| unmet.found.is_none() && is_inferred(unmet))
-    }
-
     /// Writes the reasons for people, as in `supports_vision is false, true is needed`, or `supports_vision is unknown, need inferred`.
     #[must_use]
     pub fn describe(&self, needs: &Needs) -> String {
-        let mut text = self.excluded.clone().unwrap_or_default();
+        // Into one text of about the right size: every choice in a large pool writes a thousand of these.
+        let mut text = String::with_capacity(USUAL_REASON * self.unmet.len());
+        text.push_str(self.excluded.as_deref().unwrap_or_default());
         for unmet in &self.unmet {
             if !text.is_empty() {
                 text.push_str("; ");
             }
-            // Into one text: every choice in a large pool writes a thousand of these. A `String` takes everything.
-            let _ = unmet.describe(needs, &mut text);
+            unmet.describe(needs, &mut text);
         }
         text
     }
 }
 
+/// Usual length of a reason, in bytes.
+const USUAL_REASON: usize = 56;
+
 impl UnmetNeed {
     /// Writes the reason for people.
-    fn describe(&self, needs: &Needs, text: &mut String) -> fmt::Result {
+    fn describe(&self, needs: &Needs, text: &mut String) {
         let need = needs.find(&self.need);
         let rule = NeedRule::of(&self.need);
-        let ability = rule.ability();
+        text.push_str(rule.ability());
         match (&self.found, need) {
             (None, Some(need)) if !need.is_stated() => {
-                return write!(text, "{ability} is unknown, need inferred");
+                text.push_str(" is unknown, need inferred");
+                return;
             }
-            (None, _) => write!(text, "{ability} is unknown, ")?,
-            (Some(found), _) => write!(text, "{ability} is {found}, ")?,
+            (None, _) => text.push_str(" is unknown, "),
+            (Some(found), _) => {
+                text.push_str(" is ");
+                found.write_to(text);
+                text.push_str(", ");
+            }
         }
         match rule {
             NeedRule::Equal(_) => {}
             NeedRule::AtLeast(_) => text.push_str("at least "),
         }
         if let Some(need) = need {
-            write!(text, "{}", need.value)?;
+            need.value.write_to(text);
         }
-        text.write_str(" is needed")
+        text.push_str(" is needed");
     }
 }
 
@@ -286,32 +287,86 @@ enum CircuitUse {
     Ignored,
 }
 
+/// Need of the turn with its rule.
+struct NamedRule<'a> {
+    name: &'a str,
+    rule: NeedRule<'a>,
+    need: &'a ModelNeed,
+}
+
+/// Needs of the turn, prepared for a thousand models.
+struct RuleTable<'a> {
+    /// By the names of the needs, which is the order of the reasons.
+    rules: Vec<NamedRule<'a>>,
+    /// Positions of the rules, by the names of their abilities. A model's abilities are in this order too, so that both are passed once.
+    by_ability: Vec<usize>,
+}
+
+impl<'a> RuleTable<'a> {
+    fn new(needs: &'a Needs) -> Self {
+        let rules: Vec<NamedRule<'a>> = needs
+            .iter()
+            .map(|(name, need)| NamedRule {
+                name,
+                rule: NeedRule::of(name),
+                need,
+            })
+            .collect();
+        let mut by_ability: Vec<(&str, usize)> = rules
+            .iter()
+            .enumerate()
+            .map(|(at, named)| (named.rule.ability(), at))
+            .collect();
+        by_ability.sort_unstable();
+        Self {
+            by_ability: by_ability.into_iter().map(|(_, at)| at).collect(),
+            rules,
+        }
+    }
+
+    /// Finds the values of the abilities that the rules ask for, by the position of the rule. `found` is emptied before.
+    fn find_values<'m>(&self, model: &'m PoolModel, found: &mut Vec<Option<&'m AbilityValue>>) {
+        found.clear();
+        found.resize(self.rules.len(), None);
+        let mut abilities = model.abilities.iter();
+        let mut next = abilities.next();
+        for at in &self.by_ability {
+            let Some((named, slot)) = self.rules.get(*at).zip(found.get_mut(*at)) else {
+                continue;
+            };
+            let wanted = named.rule.ability();
+            while next.is_some_and(|(name, _)| name.as_str() < wanted) {
+                next = abilities.next();
+            }
+            *slot = next.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
+        }
+    }
+}
+
 /// Sorts the models of a pool by the needs of the turn.
 fn sort_by_needs(input: &SelectionInput) -> SortedModels<'_> {
-    let rules: Vec<(&str, NeedRule<'_>, &ModelNeed)> = input
-        .needs
-        .iter()
-        .map(|(name, need)| (name, NeedRule::of(name), need))
-        .collect();
-    let sorted = sort_models(input, &rules, CircuitUse::Respected);
+    let table = RuleTable::new(&input.needs);
+    let sorted = sort_models(input, &table, CircuitUse::Respected);
     match sorted.is_empty() {
         // A server that may fail again is better than none.
-        true => sort_models(input, &rules, CircuitUse::Ignored),
+        true => sort_models(input, &table, CircuitUse::Ignored),
         false => sorted,
     }
 }
 
 fn sort_models<'a>(
     input: &'a SelectionInput,
-    rules: &[(&str, NeedRule<'_>, &ModelNeed)],
+    table: &RuleTable<'_>,
     circuits: CircuitUse,
 ) -> SortedModels<'a> {
     let (mut certain, mut uncertain, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    let mut found = Vec::new();
     for (position, model) in input.models.iter().enumerate() {
-        match judge_model(input, rules, circuits, position, model) {
-            None => certain.push(model),
-            Some(reasons) if reasons.may_fit(&input.needs) => uncertain.push(reasons),
-            Some(reasons) => refused.push(reasons),
+        table.find_values(model, &mut found);
+        match judge_model(input, table, &found, circuits, position) {
+            Judgement::Fits => certain.push(model),
+            Judgement::MayFit(reasons) => uncertain.push(reasons),
+            Judgement::Refused(reasons) => refused.push(reasons),
         }
     }
     SortedModels {
@@ -332,33 +387,60 @@ fn list_likeliest<'a>(input: &'a SelectionInput, uncertain: &[RefusedModel]) -> 
         .collect()
 }
 
-/// Returns why a model does not fit, or not certainly. `None` if it certainly does.
+/// Result for one model.
+enum Judgement {
+    /// The model certainly fits.
+    Fits,
+    /// Nothing is known against it.
+    MayFit(RefusedModel),
+    Refused(RefusedModel),
+}
+
+/// Judges a model by the values of its abilities, which `found` has by the positions of the rules.
 fn judge_model(
     input: &SelectionInput,
-    rules: &[(&str, NeedRule<'_>, &ModelNeed)],
+    table: &RuleTable<'_>,
+    found: &[Option<&AbilityValue>],
     circuits: CircuitUse,
     position: usize,
-    model: &PoolModel,
-) -> Option<RefusedModel> {
-    let stated = input.excluded.get(&model.alias).cloned();
-    let excluded = stated.or_else(|| {
-        let facts = input.circuits.get(&model.alias)?;
-        (circuits == CircuitUse::Respected && facts.is_open()).then(|| facts.to_string())
-    });
-    let unmet: Vec<UnmetNeed> = rules
-        .iter()
-        .filter_map(|(name, rule, need)| {
-            let found = rule.find_fault(model, &need.value)?;
-            Some(UnmetNeed {
-                need: (*name).to_owned(),
-                found: found.cloned(),
-            })
-        })
-        .collect();
-    let fits = excluded.is_none() && unmet.is_empty();
-    (!fits).then_some(RefusedModel {
+) -> Judgement {
+    let excluded = find_exclusion(input, circuits, position);
+    let faults = || {
+        let rules = table.rules.iter().zip(found);
+        rules.filter(|(named, value)| !named.rule.accepts(**value, &named.need.value))
+    };
+    let count = faults().count();
+    if count == 0 && excluded.is_none() {
+        return Judgement::Fits;
+    }
+    let may_fit =
+        excluded.is_none() && faults().all(|(named, value)| value.is_none() && !named.need.is_stated());
+    // Of the exact size: a large pool makes a thousand of these for each turn.
+    let mut unmet = Vec::with_capacity(count);
+    unmet.extend(faults().map(|(named, value)| UnmetNeed {
+        need: named.name.to_owned(),
+        found: value.cloned(),
+    }));
+    let reasons = RefusedModel {
         position,
         excluded,
         unmet,
+    };
+    match may_fit {
+        true => Judgement::MayFit(reasons),
+        false => Judgement::Refused(reasons),
+    }
+}
+
+/// Returns why a model is not offered at all. `None` if it is.
+fn find_exclusion(input: &SelectionInput, circuits: CircuitUse, position: usize) -> Option<String> {
+    if input.excluded.is_empty() && input.circuits.is_empty() {
+        return None;
+    }
+    let alias = &input.models.get(position)?.alias;
+    let stated = input.excluded.get(alias).cloned();
+    stated.or_else(|| {
+        let facts = input.circuits.get(alias)?;
+        (circuits == CircuitUse::Respected && facts.is_open()).then(|| facts.to_string())
     })
 }

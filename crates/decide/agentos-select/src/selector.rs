@@ -3,6 +3,7 @@
 //! Owns: the built-in ones, and the trait for one's own. Never: sees a model that does not fit.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use agentos_tool::{ExactCost, Usage};
 use schemars::JsonSchema;
@@ -35,6 +36,9 @@ pub enum SelectorKind {
     /// The largest model that is loaded or fits into free memory; without such a model, the smallest one. A smaller one when the
     /// machine runs short, and the way back.
     Resources,
+    /// The smallest `tier` (`small`, `medium`, `large`) that the complexity of the task wants, the cheaper one of two; else the next
+    /// smaller one.
+    Complexity,
     /// The highest chance that its change lands, passes its check and stays, for tasks of this kind as far as there are some, with a
     /// bonus for those that were tried seldom.
     Best,
@@ -90,6 +94,7 @@ impl ModelSelector for BuiltInSelector {
             SelectorKind::Cheapest => view.choose_cheapest(),
             SelectorKind::Fastest => view.choose_fastest(),
             SelectorKind::Resources => view.choose_by_memory(),
+            SelectorKind::Complexity => view.choose_by_complexity(),
             SelectorKind::Best => view.choose_best(),
             SelectorKind::Split => view.choose_split(),
         }
@@ -110,8 +115,7 @@ impl<'a> SelectionView<'a> {
     /// Returns the latency of a model: the measured one, else the stated one. `None` if it is unknown.
     #[must_use]
     pub fn expected_latency(&self, model: &PoolModel) -> Option<u64> {
-        let measured = self.record(model).filter(|record| record.calls >= FEWEST_CALLS);
-        measured.and_then(|record| record.median_ms).or(model.latency_ms)
+        latency_of(self.record(model), model)
     }
 
     /// Returns the record of a model's earlier turns. `None` if it has none.
@@ -124,6 +128,19 @@ impl<'a> SelectionView<'a> {
     fn kind_record(&self, model: &PoolModel) -> ModelRecord {
         let found = self.input.kind_records.get(&model.alias);
         found.copied().unwrap_or_default()
+    }
+
+    /// Finds the records of the models that fit, in their order: among a thousand models, a search for each would take longer than the
+    /// choice.
+    fn fitting_records(&self, records: &BTreeMap<String, ModelRecord>) -> Vec<Option<ModelRecord>> {
+        let found = self.input.models.find_values(records);
+        // The models that fit are some of the pool's, in its order.
+        let mut fitting = self.fitting.iter().peekable();
+        let pairs = self.input.models.iter().zip(found);
+        pairs
+            .filter(|(model, _)| fitting.next_if(|next| std::ptr::eq(**next, *model)).is_some())
+            .map(|(_, record)| record)
+            .collect()
     }
 
     fn choose_default(&self) -> Option<ChosenModel> {
@@ -174,7 +191,11 @@ impl<'a> SelectionView<'a> {
     }
 
     fn choose_fastest(&self) -> Option<ChosenModel> {
-        let latency = |model: &PoolModel| self.expected_latency(model).unwrap_or(u64::MAX);
+        let mut records = self.fitting_records(&self.input.records).into_iter();
+        let latency = |model: &PoolModel| {
+            let record = records.next().flatten();
+            latency_of(record.as_ref(), model).unwrap_or(u64::MAX)
+        };
         let (model, _) = first_by(self.fitting, latency, u64::cmp, keep_first)?;
         let reason = match self.expected_latency(model) {
             Some(ms) => format!("the lowest latency, {ms} ms"),
@@ -195,17 +216,47 @@ impl<'a> SelectionView<'a> {
         })
     }
 
+    fn choose_by_complexity(&self) -> Option<ChosenModel> {
+        let Some(task) = &self.input.complexity else {
+            return self.choose_default();
+        };
+        // A model that is too small comes after every one that is large enough, and one that states nothing after both.
+        let key = |model: &PoolModel| match model.tier_level() {
+            Some(tier) if tier >= task.level => (0_u8, tier as u8),
+            Some(tier) => (1, u8::MAX - tier as u8),
+            None => (2, 0),
+        };
+        let (model, (place, _)) = first_by(
+            self.fitting,
+            key,
+            |one, other| one.cmp(other),
+            |one, other| self.compare_cost(one, other),
+        )?;
+        let reason = match place {
+            0 => format!("{task}; the smallest `tier` for it"),
+            1 => format!("{task}; no larger `tier` fits"),
+            _ => {
+                let default = self.choose_default()?;
+                let reason = format!(
+                    "{task}, and no member that fits states its `tier`; {}",
+                    default.reason
+                );
+                return Some(ChosenModel { reason, ..default });
+            }
+        };
+        Some(choose(model, reason))
+    }
+
     fn choose_best(&self) -> Option<ChosenModel> {
-        // Looked up once: among a thousand models, the searches would take longer than everything else.
-        let records: Vec<Option<&ModelRecord>> =
-            self.fitting.iter().map(|model| self.record(model)).collect();
-        let total: u64 = records.iter().flatten().map(|record| record.judged()).sum();
-        let mut remaining = records.into_iter();
+        let records = self.fitting_records(&self.input.records);
+        let total: u64 = records.iter().flatten().map(ModelRecord::judged).sum();
+        let of_kind = self.fitting_records(&self.input.kind_records);
+        let mut remaining = records.into_iter().zip(of_kind);
         // A model without a record goes first: it would never get one otherwise.
-        let score = |model: &PoolModel| {
-            let record = remaining.next().flatten();
+        let score = |_: &PoolModel| {
+            let (record, kind) = remaining.next().unwrap_or_default();
             record.map_or(f64::INFINITY, |record| {
-                record.score(&self.kind_record(model), total)
+                record.score(&kind.unwrap_or_default(), total)
             })
         };
         let (model, _) = first_by(
@@ -236,7 +287,8 @@ const SPLIT_SEED: u64 = 0;
 
 impl SelectionView<'_> {
     fn choose_split(&self) -> Option<ChosenModel> {
-        let arms: Vec<ArmRecord> = self.input.models.iter().map(|model| self.arm_of(model)).collect();
+        let records = self.input.models.find_values(&self.input.records);
+        let arms: Vec<ArmRecord> = records.into_iter().map(make_arm).collect();
         // About all models of the pool: one that does not fit this turn is part of the experiment too.
         if let ExperimentState::Decided { arm } = judge_experiment(&arms)
             && let (Some(winner), Some(record)) = (self.input.models.get(arm), arms.get(arm))
@@ -257,14 +309,20 @@ impl SelectionView<'_> {
             format!("the experiment goes on: a turn in {share} is for this model"),
         ))
     }
+}
 
-    fn arm_of(&self, model: &PoolModel) -> ArmRecord {
-        let record = self.record(model).copied().unwrap_or_default();
-        ArmRecord {
-            good: record.stayed,
-            all: record.judged(),
-        }
+fn make_arm(record: Option<ModelRecord>) -> ArmRecord {
+    let record = record.unwrap_or_default();
+    ArmRecord {
+        good: record.stayed,
+        all: record.judged(),
     }
+}
+
+/// Returns the latency of a model: the measured one, else the stated one. `None` if it is unknown.
+fn latency_of(record: Option<&ModelRecord>, model: &PoolModel) -> Option<u64> {
+    let measured = record.filter(|record| record.calls >= FEWEST_CALLS);
+    measured.and_then(|record| record.median_ms).or(model.latency_ms)
 }
 
 fn choose(model: &PoolModel, reason: String) -> ChosenModel {

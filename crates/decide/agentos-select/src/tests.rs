@@ -52,7 +52,8 @@ fn example_pool() -> SelectionInput {
                 0.0,
                 json!({ "specialized_for": "sql_generation", "accuracy": 0.95, "supports_dialects": ["postgresql", "mysql"], "context_window": 4096 }),
             ),
-        ],
+        ]
+        .into(),
         selector: SelectorKind::Capability,
         input_tokens: 1_000,
         output_tokens: 200,
@@ -225,7 +226,7 @@ fn an_unknown_ability_refuses_no_model_for_a_need_that_was_inferred() {
     let model = |alias: &str, abilities: serde_json::Value| PoolModel {
         abilities: serde_json::from_value(abilities).unwrap(),
         alias: alias.to_owned(),
-        ..example_pool().models.remove(0)
+        ..example_pool().models[0].clone()
     };
     let unknown = model("unknown", json!({}));
     let without = model("without", json!({ "supports_tools": false }));
@@ -267,7 +268,7 @@ fn an_unknown_ability_refuses_no_model_for_a_need_that_was_inferred() {
         );
     }
     let input = SelectionInput {
-        models: vec![unknown],
+        models: vec![unknown].into(),
         needs: infer_needs(Needs::default(), &picture),
         ..SelectionInput::default()
     };

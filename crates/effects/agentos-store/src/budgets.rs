@@ -2,21 +2,30 @@
 //!
 //! Owns: the file of the reservations and their states. Never: knows a price, reads a clock, or is the record of a cost; the ledger is.
 //!
-//! A call's upper bound is reserved before its request leaves, in one immediate transaction with the check of every budget. What is
-//! spent of a budget is the sum of the ledger's calls and of the reservations that the ledger does not have yet:
+//! A call's upper bound is reserved before its request leaves, in one immediate transaction with the check of every budget: the most
+//! that it can cost, the most tokens that it can have, and one call. What is used of a budget is the sum of the ledger's calls and of
+//! the reservations that the ledger does not have yet:
 //!
 //! | state | comes from | counts as | until |
 //! |---|---|---|---|
-//! | `reserved` | [`BudgetStore::reserve`] | its bound, in whatever period it is | it is settled, refunded, or its lease ends |
+//! | `reserved` | [`BudgetStore::reserve`] | its bound, in whatever period it is | it is marked as sent, refunded, or its lease ends |
+//! | `sent` | [`BudgetStore::mark_sent`], right before the request leaves | its bound, in whatever period it is | it is settled, refunded, or its lease ends |
 //! | `settled` | a call with a known cost | that cost, in the period of the reservation | the ledger has the call with this id |
-//! | `assumed` | a call that may have cost something, and nobody knows how much | its bound | its period ends |
+//! | `assumed` | a call that may have cost something, and nobody knows how much; also `sent` whose lease ended | its bound, in the period of the reservation | that period ends, or it is settled late |
 //! | `refunded` | a call that was not sent, or failed before an answer began | nothing | – |
-//! | `expired` | a reservation whose lease ended: its process is gone | nothing | it is settled late, which counts what was spent |
+//! | `expired` | `reserved` whose lease ended | nothing | – |
+//!
+//! So a process that is killed loses nothing of a budget if its request certainly did not leave, and at most the bound of that call if
+//! it may have left: its server may count the answer although nobody received it. A process that was only stopped beyond its lease,
+//! as on a laptop that slept, does not send what it reserved before: [`BudgetStore::mark_sent`] refuses it.
 //!
 //! The file is not made from the tape, and a rebuild of the ledger's database leaves it alone. If it is deleted, open reservations and
 //! assumed costs are forgotten; what the ledger has stays.
 
 mod limit;
+mod period;
+mod recorded;
+mod table;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,10 +34,14 @@ use std::time::Duration;
 use agentos_tool::{ExactCost, Timestamp};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
+use crate::StoreError;
 use crate::database::{make_private_folder, use_write_ahead_log};
-use crate::{LedgerStore, StoreError};
 
-pub use limit::{BudgetLimit, BudgetPeriod, BudgetScope, WrongLimit, ZoneOffset, parse_amount};
+pub use limit::{
+    BudgetAmount, BudgetGroup, BudgetLimit, BudgetScope, BudgetUnit, SessionFilter, SpendingQuery,
+    WrongLimit, parse_amount,
+};
+pub use period::{BudgetPeriod, ZoneOffset};
 
 /// Name of the file in its folder.
 const FILE: &str = "budgets.sqlite";
@@ -36,14 +49,8 @@ const FILE: &str = "budgets.sqlite";
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Seconds for which closed reservations are kept: longer than the longest period.
 const KEPT: i64 = 40 * 24 * 3_600;
-const SCHEMA: &str = "
-CREATE TABLE IF NOT EXISTS reservation (
-    id TEXT PRIMARY KEY, at TEXT NOT NULL, at_unix INTEGER NOT NULL, expires INTEGER NOT NULL, session TEXT, provider TEXT NOT NULL,
-    model TEXT, state TEXT NOT NULL, bound INTEGER NOT NULL, cost INTEGER
-) WITHOUT ROWID;
-";
 
-/// Call that is about to be sent, with the most that it can cost.
+/// Call that is about to be sent, with the most that it can use of a budget.
 #[derive(Debug, Clone, Copy)]
 pub struct PlannedSpend<'a> {
     /// Id of the call, which its record has as well.
@@ -56,36 +63,49 @@ pub struct PlannedSpend<'a> {
     pub model: Option<&'a str>,
     /// Most that it can cost.
     pub bound: ExactCost,
+    /// Most tokens of its request and its answer.
+    pub bound_tokens: u64,
     /// Time.
     pub now: &'a Timestamp,
     /// Seconds after which its process counts as gone.
     pub lease_seconds: u32,
 }
 
-/// Calls of the ledger in the period and scope of a budget.
+impl PlannedSpend<'_> {
+    /// Returns the most that the call can use, in a unit.
+    fn bound_in(&self, unit: BudgetUnit) -> u64 {
+        match unit {
+            BudgetUnit::Cost => self.bound.pico_dollars(),
+            BudgetUnit::Calls => 1,
+            BudgetUnit::Tokens => self.bound_tokens,
+        }
+    }
+}
+
+/// Use of a budget by calls of the ledger, as a [`SpendingQuery`] asks for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordedSpending {
-    /// Sum of the known costs. `None` if it is too large to count.
-    pub cost: Option<ExactCost>,
-    /// Number of calls whose cost is not known.
+    /// Sum in the unit of the question. `None` if it is too large to count.
+    pub sum: Option<u64>,
+    /// Number of calls of which it is not known how much they used.
     pub unknown: u64,
-    /// Ids of the reservations of all recorded calls with a known cost since then, of any scope.
+    /// Ids of the reservations of all recorded calls since then that can be in a sum, of any scope.
     pub reservations: BTreeSet<String>,
 }
 
 /// Sums of one budget in its period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetSums {
-    /// Costs of ended calls, and the bounds of those whose cost nobody knows.
-    pub spent: ExactCost,
+    /// Use by ended calls, and the bounds of those of which nobody knows it.
+    pub spent: BudgetAmount,
     /// Bounds of the calls that are open now.
-    pub reserved: ExactCost,
+    pub reserved: BudgetAmount,
 }
 
 /// Answer to the wish to reserve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReserveAnswer {
-    /// The call may be sent.
+    /// The call may be sent, after it is marked as sent.
     Reserved,
     /// The call could overrun this budget, so nothing was reserved.
     Exceeded {
@@ -99,11 +119,15 @@ pub enum ReserveAnswer {
 /// End of a reserved call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpendEnd {
-    /// The call cost this.
-    Known(ExactCost),
-    /// The call may have cost something, and nobody knows how much.
-    Unknown,
-    /// The call cost nothing.
+    /// The call may have cost something. What is `None` is not known, and counts as its bound. A call that was not marked as sent cost
+    /// nothing if its cost is not known.
+    Ended {
+        /// Cost of the call.
+        cost: Option<ExactCost>,
+        /// Tokens of its request and its answer.
+        tokens: Option<u64>,
+    },
+    /// The call certainly gave nothing.
     Nothing,
 }
 
@@ -120,16 +144,16 @@ impl BudgetStore {
     /// When the folder or the file cannot be made or used. A damaged file is not replaced: its reservations are nowhere else.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         make_private_folder(folder)?;
-        let db = Connection::open(folder.join(FILE))?;
+        let mut db = Connection::open(folder.join(FILE))?;
         db.busy_timeout(PATIENCE)?;
         // As in the ledger's database: a loss of power may lose the last reservations, and their processes with them.
         use_write_ahead_log(&db)?;
         db.pragma_update(None, "synchronous", "NORMAL")?;
-        db.execute_batch(SCHEMA)?;
+        table::make_table(&mut db)?;
         Ok(Self { db })
     }
 
-    /// Reserves the bound of a call if no budget that is about it can be overrun. `recorded` reads the ledger since a time.
+    /// Reserves the bound of a call if no budget that is about it can be overrun. `recorded` asks the ledger.
     ///
     /// # Errors
     /// When the file or the ledger cannot be read or written.
@@ -137,174 +161,101 @@ impl BudgetStore {
         &mut self,
         limits: &[BudgetLimit],
         call: &PlannedSpend<'_>,
-        recorded: impl Fn(&BudgetLimit, &Timestamp) -> Result<RecordedSpending, E>,
+        recorded: impl Fn(&SpendingQuery) -> Result<RecordedSpending, E>,
     ) -> Result<ReserveAnswer, E> {
         // Immediate: the sums must not change between the check and the insertion.
         let batch = begin(&mut self.db)?;
-        expire_rows(&batch, call.now)?;
+        table::end_leases(&batch, call.now)?;
         for (position, limit) in limits.iter().enumerate() {
             if !limit.scope.contains(call.session, call.provider, call.model) {
                 continue;
             }
-            let ledger = recorded(limit, &limit.begin_at(call.now))?;
-            let sums = sum_rows(&batch, limit, call.now, &ledger)?;
-            let total = sums.and_then(|sums| sums.spent.checked_add(sums.reserved)?.checked_add(call.bound));
-            if total.is_none_or(|total| total > limit.amount_usd) {
+            let query = limit.query_session(call.session, call.now);
+            let ledger = recorded(&query)?;
+            let sums = table::sum_rows(&batch, &query, &ledger)?;
+            let bound = call.bound_in(query.unit);
+            let total = sums.and_then(|sums| {
+                sums.spent
+                    .number()
+                    .checked_add(sums.reserved.number())?
+                    .checked_add(bound)
+            });
+            if total.is_none_or(|total| total > limit.amount.number()) {
                 return Ok(ReserveAnswer::Exceeded { position, sums });
             }
         }
-        insert_row(&batch, call)?;
+        table::insert_row(&batch, call)?;
         batch.commit().map_err(StoreError::from)?;
         Ok(ReserveAnswer::Reserved)
     }
 
-    /// Settles or refunds a reservation, in one transaction. One that has expired counts again, because the call was made. An id that
-    /// is not known changes nothing.
+    /// Marks a reserved call as sent, right before its request leaves. Returns false if it must not be sent, because its lease has ended.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn mark_sent(&mut self, id: &str, now: &Timestamp) -> Result<bool, StoreError> {
+        let batch = begin(&mut self.db)?;
+        let marked = batch
+            .prepare_cached(
+                "UPDATE reservation SET state = 'sent' WHERE id = ?1 AND state = 'reserved' AND expires > ?2",
+            )?
+            .execute(params![id, now.unix_seconds()])?;
+        batch.commit()?;
+        Ok(marked == 1)
+    }
+
+    /// Settles or refunds a reservation, in one transaction. A call that was taken for lost counts as what it cost in the end. An id
+    /// that is not known changes nothing.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn close(&mut self, id: &str, end: SpendEnd) -> Result<(), StoreError> {
-        let (state, cost) = match end {
-            SpendEnd::Known(cost) => ("settled", Some(cost.pico_dollars())),
-            SpendEnd::Unknown => ("assumed", None),
-            SpendEnd::Nothing => ("refunded", None),
+        let (state, cost, tokens) = match end {
+            SpendEnd::Ended { cost, tokens } => {
+                let state = if cost.is_some() { "settled" } else { "assumed" };
+                (state, cost.map(ExactCost::pico_dollars), tokens)
+            }
+            SpendEnd::Nothing => ("refunded", None, None),
         };
         let batch = begin(&mut self.db)?;
-        batch.execute(
-            "UPDATE reservation SET state = ?2, cost = ?3 WHERE id = ?1",
-            params![id, state, cost],
-        )?;
+        // A call without a known end that was never marked as sent did not leave.
+        batch
+            .prepare_cached(
+                "UPDATE reservation SET cost = ?3, tokens = ?4,
+                 state = CASE WHEN ?2 = 'assumed' AND state IN ('reserved', 'expired') THEN 'refunded' ELSE ?2 END WHERE id = ?1",
+            )?
+            .execute(params![id, state, cost, tokens])?;
         Ok(batch.commit()?)
     }
 
-    /// Adds what is spent and reserved of a budget. `None` if a sum is too large to count.
+    /// Adds what is used and reserved of a budget. `None` if a sum is too large to count.
     ///
     /// # Errors
     /// When the file cannot be read or written.
     pub fn sum_budget(
         &mut self,
-        limit: &BudgetLimit,
+        query: &SpendingQuery,
         now: &Timestamp,
         ledger: &RecordedSpending,
     ) -> Result<Option<BudgetSums>, StoreError> {
         let batch = begin(&mut self.db)?;
-        expire_rows(&batch, now)?;
-        let sums = sum_rows(&batch, limit, now, ledger)?;
+        table::end_leases(&batch, now)?;
+        let sums = table::sum_rows(&batch, query, ledger)?;
         batch.commit()?;
         Ok(sums)
+    }
+
+    /// Lists the sessions whose reservations count in the period of a question, whatever sessions it selects.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn list_sessions(&self, query: &SpendingQuery) -> Result<BTreeSet<Option<String>>, StoreError> {
+        table::list_sessions(&self.db, query)
     }
 }
 
 fn begin(db: &mut Connection) -> Result<Transaction<'_>, StoreError> {
     Ok(db.transaction_with_behavior(TransactionBehavior::Immediate)?)
-}
-
-/// Ends the leases that are over, and forgets what no period contains any more.
-fn expire_rows(batch: &Transaction<'_>, now: &Timestamp) -> Result<(), StoreError> {
-    let now = now.unix_seconds();
-    batch
-        .prepare_cached(
-            "UPDATE reservation SET state = 'expired' WHERE state = 'reserved' AND expires <= ?1",
-        )?
-        .execute([now])?;
-    batch
-        .prepare_cached("DELETE FROM reservation WHERE at_unix < ?1")?
-        .execute([now - KEPT])?;
-    Ok(())
-}
-
-fn insert_row(batch: &Transaction<'_>, call: &PlannedSpend<'_>) -> Result<(), StoreError> {
-    let at = call.now.unix_seconds();
-    batch
-        .prepare_cached(
-            "INSERT INTO reservation (id, at, at_unix, expires, session, provider, model, state, bound)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'reserved', ?8)",
-        )?
-        .execute(params![
-            call.id,
-            call.now.as_str(),
-            at,
-            at + i64::from(call.lease_seconds),
-            call.session,
-            call.provider,
-            call.model,
-            call.bound.pico_dollars(),
-        ])?;
-    Ok(())
-}
-
-/// Adds the ledger's calls and the reservations that it does not have. `None` if a sum is too large to count.
-fn sum_rows(
-    batch: &Transaction<'_>,
-    limit: &BudgetLimit,
-    now: &Timestamp,
-    ledger: &RecordedSpending,
-) -> Result<Option<BudgetSums>, StoreError> {
-    let BudgetScope {
-        session,
-        provider,
-        model,
-    } = &limit.scope;
-    // An open reservation of yesterday becomes a record of today, so it counts in both periods.
-    let mut query = batch.prepare_cached(
-        "SELECT id, state, bound, cost FROM reservation WHERE (state = 'reserved' OR (state IN ('settled', 'assumed') AND at >= ?1))
-         AND (?2 IS NULL OR session = ?2) AND (?3 IS NULL OR provider = ?3) AND (?4 IS NULL OR model = ?4)",
-    )?;
-    let begin = limit.begin_at(now);
-    let mut rows = query.query(params![begin.as_str(), session, provider, model])?;
-    let (mut spent, mut reserved) = (ledger.cost, Some(ExactCost::default()));
-    while let Some(row) = rows.next()? {
-        let (id, state): (String, String) = (row.get(0)?, row.get(1)?);
-        let bound = ExactCost::from_pico_dollars(row.get(2)?);
-        let cost = row.get::<_, Option<u64>>(3)?.map(ExactCost::from_pico_dollars);
-        if ledger.reservations.contains(&id) {
-            continue;
-        }
-        match state.as_str() {
-            "reserved" => reserved = reserved.and_then(|sum| sum.checked_add(bound)),
-            _ => spent = spent.and_then(|sum| sum.checked_add(cost.unwrap_or(bound))),
-        }
-    }
-    Ok(spent
-        .zip(reserved)
-        .map(|(spent, reserved)| BudgetSums { spent, reserved }))
-}
-
-impl LedgerStore {
-    /// Adds the costs of a scope's calls since a time, and lists the reservations that the ledger has.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn sum_recorded(
-        &self,
-        scope: &BudgetScope,
-        since: &Timestamp,
-    ) -> Result<RecordedSpending, StoreError> {
-        let BudgetScope {
-            session,
-            provider,
-            model,
-        } = scope;
-        let (cost, unknown) = self
-            .db
-            .prepare_cached(
-                "SELECT coalesce(sum(dollars), 0), coalesce(sum(pico), 0), coalesce(sum(dollars IS NULL), 0) FROM call WHERE ts >= ?1
-                 AND (?2 IS NULL OR session = ?2) AND (?3 IS NULL OR provider = ?3)
-                 AND (?4 IS NULL OR model = ?4 OR requested = ?4)",
-            )?
-            .query_row(params![since.as_str(), session, provider, model], |row| {
-                Ok((crate::batch::join_cost(row.get(0)?, row.get(1)?), row.get(2)?))
-            })?;
-        let mut query = self.db.prepare_cached(
-            "SELECT reservation FROM call WHERE ts >= ?1 AND reservation IS NOT NULL AND dollars IS NOT NULL",
-        )?;
-        let ids = query.query_map([since.as_str()], |row| row.get(0))?;
-        Ok(RecordedSpending {
-            cost,
-            unknown,
-            reservations: ids.collect::<Result<_, _>>()?,
-        })
-    }
 }
 
 #[cfg(test)]

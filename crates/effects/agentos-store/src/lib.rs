@@ -19,11 +19,12 @@
 //!
 //! | state | counts as | until |
 //! |---|---|---|
-//! | `reserved` | the most that the call can cost | it is settled or refunded, or its lease ends |
-//! | `settled` | what the call cost | the ledger has the call |
-//! | `assumed` | the most that the call can have cost | the period ends |
+//! | `reserved` | the most that the call can use | it is marked as sent or refunded, or its lease ends |
+//! | `sent` | the most that the call can use | it is settled or refunded, or its lease ends |
+//! | `settled` | what the call used | the ledger has the call |
+//! | `assumed`: also `sent` whose lease ended | the most that the call can have used | the period ends, or it is settled late |
 //! | `refunded` | nothing | – |
-//! | `expired` | nothing | it is settled late |
+//! | `expired`: `reserved` whose lease ended | nothing | – |
 
 mod batch;
 mod budgets;
@@ -37,8 +38,9 @@ mod words;
 
 pub use batch::{EntryHead, SessionText, StoreBatch};
 pub use budgets::{
-    BudgetLimit, BudgetPeriod, BudgetScope, BudgetStore, BudgetSums, PlannedSpend, RecordedSpending,
-    ReserveAnswer, SpendEnd, WrongLimit, ZoneOffset, parse_amount,
+    BudgetAmount, BudgetGroup, BudgetLimit, BudgetPeriod, BudgetScope, BudgetStore, BudgetSums, BudgetUnit,
+    PlannedSpend, RecordedSpending, ReserveAnswer, SessionFilter, SpendEnd, SpendingQuery, WrongLimit,
+    ZoneOffset, parse_amount,
 };
 pub use costs::{CostFilter, CostGroup, CostRow};
 pub use database::{LedgerStore, StoreMark, make_private_folder};

@@ -19,6 +19,15 @@ pub trait CallMeter: Send + Sync {
         Ok(None)
     }
 
+    /// Notes that a permitted call is sent now: whatever happens from here on, it may have cost something. `reservation` is the id that
+    /// [`CallMeter::begin_call`] returned.
+    ///
+    /// # Errors
+    /// If the call must not be sent any more.
+    fn send_call(&self, _reservation: &str) -> Result<(), TurnFailure> {
+        Ok(())
+    }
+
     /// Receives a call that ended, whatever the end is. Each call is reported once. `may_cost` is false if certainly no answer
     /// was made, by [`agentos_ledger::may_have_cost`].
     fn end_call(&self, call: &CallRecord, may_cost: bool);

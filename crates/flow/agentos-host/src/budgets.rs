@@ -6,12 +6,13 @@
 pub(crate) mod guard;
 pub(crate) mod meter;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock as _, EffectError};
 use agentos_profile::Profile;
-use agentos_store::{BudgetLimit, BudgetStore, LedgerStore, RecordedSpending, parse_amount};
+use agentos_store::{BudgetAmount, BudgetStore, LedgerStore, RecordedSpending, SpendingQuery, parse_amount};
 use agentos_tool::{ExactCost, ExecutionMode, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ use crate::tools::Tool;
 use guard::{BudgetGuard, GuardedModel};
 use meter::GuardedAdapter;
 
-pub use agentos_store::{BudgetPeriod, BudgetScope, ZoneOffset};
+pub use agentos_store::{BudgetGroup, BudgetLimit, BudgetPeriod, BudgetScope, ZoneOffset};
 
 /// Name of the file.
 const FILE: &str = "budgets.json";
@@ -51,7 +52,7 @@ pub struct BudgetReport {
     pub version: u32,
     /// File of the budgets.
     pub file: String,
-    /// All budgets that are set now.
+    /// All budgets that are set now. One for each of several groups of calls has a row for each group that used some of it.
     pub budgets: Vec<BudgetRow>,
 }
 
@@ -62,39 +63,125 @@ pub struct BudgetRow {
     pub limit: BudgetLimit,
     /// Time at which the current period began, RFC 3339, UTC.
     pub since: String,
+    /// Guild or session of the row, of a budget for each of them. `None` if all calls share the budget, or the row is about the calls
+    /// that belong to none.
+    pub group: Option<String>,
     /// Costs of the calls that ended, in US dollars, exact. A call whose cost nobody knows counts as the most that it can have cost,
-    /// if it was reserved. `None` if it is too large to count.
+    /// if it was reserved. `None` if it is too large to count, or the budget is in calls or tokens.
     pub spent_usd: Option<ExactCost>,
-    /// Most that the calls can cost that are open now. `None` if it is too large to count.
+    /// Most that the calls can cost that are open now. `None` if it is too large to count, or the budget is in calls or tokens.
     pub reserved_usd: Option<ExactCost>,
-    /// Number of recorded calls without a known cost. Those that were not reserved are in no sum.
+    /// Number of calls or tokens of the calls that ended. `None` if it is too large to count, or the budget is in US dollars.
+    pub spent: Option<u64>,
+    /// Number of the calls that are open now, or of the tokens that they can have. `None` as of `spent`.
+    pub reserved: Option<u64>,
+    /// Number of recorded calls of which it is not known how much they used. Those that were not reserved are in no sum.
     pub unknown: u64,
 }
 
+impl BudgetRow {
+    /// Writes what ended calls used, as in `$0.5` or `12`. `None` if it is too large to count.
+    #[must_use]
+    pub fn write_spent(&self) -> Option<String> {
+        write_amount(self.spent_usd, self.spent)
+    }
+
+    /// Writes the most that open calls can use. `None` if it is too large to count.
+    #[must_use]
+    pub fn write_reserved(&self) -> Option<String> {
+        write_amount(self.reserved_usd, self.reserved)
+    }
+
+    /// Returns whether nothing is left of it.
+    #[must_use]
+    pub fn is_used_up(&self) -> bool {
+        let used = self.spent_usd.map(ExactCost::pico_dollars).or(self.spent);
+        used.is_none_or(|used| used >= self.limit.amount.number())
+    }
+}
+
+/// Describes the calls of a budget, as in `provider openai, model gpt-4o`, or `all`. `group` is the one of a row, if it is about one of
+/// several groups.
+#[must_use]
+pub fn describe_calls(limit: &BudgetLimit, group: Option<&str>) -> String {
+    let BudgetScope {
+        session,
+        provider,
+        model,
+        guild,
+    } = &limit.scope;
+    let parts = [
+        ("session", session),
+        ("provider", provider),
+        ("model", model),
+        ("guild", guild),
+    ];
+    let named = parts
+        .into_iter()
+        .filter_map(|(kind, value)| Some(format!("{kind} {}", value.as_deref()?)));
+    let each = limit.each.map(|each| match group {
+        Some(group) => format!("each {}: {group}", each.name()),
+        None => format!("each {}", each.name()),
+    });
+    let named: Vec<String> = named.chain(each).collect();
+    match named.is_empty() {
+        true => "all".to_owned(),
+        false => named.join(", "),
+    }
+}
+
+fn write_amount(cost: Option<ExactCost>, count: Option<u64>) -> Option<String> {
+    let cost = cost.map(|cost| format!("${cost}"));
+    cost.or_else(|| count.map(|count| count.to_string()))
+}
+
+/// Order to set a budget.
+#[derive(Debug, Clone, Default)]
+pub struct BudgetSpec {
+    /// Amount with its period, as in `5usd/day` or `50calls/day`.
+    pub amount: String,
+    /// Time zone in which the period begins.
+    pub zone: ZoneOffset,
+    /// Calls that it is about.
+    pub scope: BudgetScope,
+    /// Groups of these calls that each have the whole amount. `None` if all share it.
+    pub each: Option<BudgetGroup>,
+}
+
 impl Host {
-    /// Sets a budget, in place of one of the same scope and period. `amount` is an amount with its period, as in `5usd/day`.
+    /// Sets a budget, in place of one in the same unit for the same calls and period.
     ///
     /// # Errors
-    /// If the amount has another form, or the file cannot be read or written.
-    pub fn set_budget(
-        &self,
-        amount: &str,
-        zone: ZoneOffset,
-        scope: BudgetScope,
-    ) -> Result<BudgetReport, EffectError> {
-        let (amount_usd, period) = parse_amount(amount).map_err(|error| usage_error(error.to_string()))?;
-        let mut budgets = read_budgets(self.environment())?;
-        budgets.retain(|limit| limit.scope != scope || limit.period != period);
-        budgets.push(BudgetLimit {
-            amount_usd,
+    /// If the amount has another form, no budget can be about the calls, or the file cannot be read or written.
+    pub fn set_budget(&self, spec: &BudgetSpec) -> Result<BudgetReport, EffectError> {
+        let (amount, period) = parse_amount(&spec.amount).map_err(|error| usage_error(error.to_string()))?;
+        self.put_budgets(vec![BudgetLimit {
+            amount,
             period,
-            zone,
-            scope,
-        });
+            zone: spec.zone,
+            scope: spec.scope.clone(),
+            each: spec.each,
+        }])?;
+        self.budget_report()
+    }
+
+    /// Sets budgets, each in place of one in the same unit for the same calls and period.
+    ///
+    /// # Errors
+    /// If no budget can be about the calls of one of them, or the file cannot be read or written.
+    pub(crate) fn put_budgets(&self, limits: Vec<BudgetLimit>) -> Result<(), EffectError> {
+        let mut budgets = read_budgets(self.environment())?;
+        for limit in limits {
+            limit
+                .check_scope()
+                .map_err(|error| usage_error(error.to_string()))?;
+            budgets.retain(|old| !limit.replaces(old));
+            budgets.push(limit);
+        }
         self.save_budgets(budgets)
     }
 
-    /// Removes the budgets of a scope. `period` selects one of them; `None` selects all.
+    /// Removes the budgets of a scope and group, in all units. `period` selects one of them; `None` selects all.
     ///
     /// # Errors
     /// If there is none, or the file cannot be read or written.
@@ -102,17 +189,21 @@ impl Host {
         &self,
         period: Option<BudgetPeriod>,
         scope: &BudgetScope,
+        each: Option<BudgetGroup>,
     ) -> Result<BudgetReport, EffectError> {
         let mut budgets = read_budgets(self.environment())?;
         let count = budgets.len();
-        budgets.retain(|limit| limit.scope != *scope || period.is_some_and(|period| limit.period != period));
+        budgets.retain(|limit| {
+            limit.scope != *scope || limit.each != each || period.is_some_and(|period| limit.period != period)
+        });
         if budgets.len() == count {
             return Err(usage_error("no budget is set for these calls and this period"));
         }
-        self.save_budgets(budgets)
+        self.save_budgets(budgets)?;
+        self.budget_report()
     }
 
-    /// Lists the budgets with what is spent of them.
+    /// Lists the budgets with what is used of them.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -125,16 +216,23 @@ impl Host {
             let ledger = Ledger::open_existing(self)?;
             let mut store = open_store(self)?;
             for limit in budgets {
-                let recorded = read_recorded(ledger.as_ref(), &limit, &limit.begin_at(&now))?;
-                let sums = store.sum_budget(&limit, &now, &recorded);
-                let sums = sums.map_err(|error| store_error(&error))?;
-                rows.push(BudgetRow {
-                    since: limit.begin_at(&now).to_string(),
-                    spent_usd: sums.map(|sums| sums.spent),
-                    reserved_usd: sums.map(|sums| sums.reserved),
-                    unknown: recorded.unknown,
-                    limit,
-                });
+                for group in list_groups(&store, ledger.as_ref(), &limit, &now)? {
+                    let query = limit.query_group(group.as_deref(), &now);
+                    let recorded = read_recorded(ledger.as_ref(), &query)?;
+                    let sums = store.sum_budget(&query, &now, &recorded);
+                    let sums = sums.map_err(|error| store_error(&error))?;
+                    let (spent, reserved) = sums.map(|sums| (sums.spent, sums.reserved)).unzip();
+                    rows.push(BudgetRow {
+                        limit: limit.clone(),
+                        since: query.since.to_string(),
+                        group,
+                        spent_usd: spent.and_then(as_cost),
+                        reserved_usd: reserved.and_then(as_cost),
+                        spent: spent.and_then(as_count),
+                        reserved: reserved.and_then(as_count),
+                        unknown: recorded.unknown,
+                    });
+                }
             }
         }
         Ok(BudgetReport {
@@ -144,13 +242,53 @@ impl Host {
         })
     }
 
-    fn save_budgets(&self, budgets: Vec<BudgetLimit>) -> Result<BudgetReport, EffectError> {
+    fn save_budgets(&self, budgets: Vec<BudgetLimit>) -> Result<(), EffectError> {
         let file = BudgetFile { version: 1, budgets };
         let text = serde_json::to_string_pretty(&file)
             .map_err(|error| EffectError::from_error(Cause::Internal, BAD_FILE, &error))?;
-        write_own_text(&find_file(self.environment())?, &format!("{text}\n"), BAD_FILE)?;
-        self.budget_report()
+        write_own_text(&find_file(self.environment())?, &format!("{text}\n"), BAD_FILE)
     }
+}
+
+fn as_cost(amount: BudgetAmount) -> Option<ExactCost> {
+    match amount {
+        BudgetAmount::Cost(cost) => Some(cost),
+        BudgetAmount::Calls(_) | BudgetAmount::Tokens(_) => None,
+    }
+}
+
+fn as_count(amount: BudgetAmount) -> Option<u64> {
+    match amount {
+        BudgetAmount::Cost(_) => None,
+        BudgetAmount::Calls(count) | BudgetAmount::Tokens(count) => Some(count),
+    }
+}
+
+/// Lists the groups of a budget that a report has rows for: those with calls in the period, and the calls that belong to none if there
+/// is no other.
+fn list_groups(
+    store: &BudgetStore,
+    ledger: Option<&LedgerStore>,
+    limit: &BudgetLimit,
+    now: &Timestamp,
+) -> Result<BTreeSet<Option<String>>, EffectError> {
+    let mut groups = BTreeSet::new();
+    if let Some(each) = limit.each {
+        let query = limit.query_group(None, now);
+        let mut sessions = store.list_sessions(&query).map_err(|error| store_error(&error))?;
+        if let Some(ledger) = ledger {
+            let recorded = ledger.list_calling_sessions(&query);
+            sessions.append(&mut recorded.map_err(|error| store_error(&error))?);
+        }
+        let named = sessions
+            .iter()
+            .map(|session| each.find(session.as_deref()).map(str::to_owned));
+        groups.extend(named);
+    }
+    if groups.is_empty() {
+        groups.insert(None);
+    }
+    Ok(groups)
 }
 
 fn find_file(environment: &Environment) -> Result<PathBuf, EffectError> {
@@ -210,7 +348,8 @@ pub(crate) fn guard_tool(host: &Host, tool: Tool, profile: &Profile) -> Result<T
     if profile.adapter.is_program() {
         // An agent makes as many calls as it likes, and reports none of them before its end.
         return match profile.execution_mode() {
-            ExecutionMode::Local => Ok(tool),
+            ExecutionMode::Local if !guard.has_counts() => Ok(tool),
+            ExecutionMode::Local => Err(guard::refuse_uncounted(&profile.provider)),
             ExecutionMode::Cloud => Err(guard::refuse_unknown(&profile.provider, profile.model.as_deref())),
         };
     }
@@ -227,18 +366,15 @@ pub(crate) fn guard_tool(host: &Host, tool: Tool, profile: &Profile) -> Result<T
     })
 }
 
-/// Reads what the ledger has of a budget since a time.
+/// Reads what the ledger's calls used of a budget.
 fn read_recorded(
     ledger: Option<&LedgerStore>,
-    limit: &BudgetLimit,
-    since: &Timestamp,
+    query: &SpendingQuery,
 ) -> Result<RecordedSpending, EffectError> {
     match ledger {
-        Some(ledger) => ledger
-            .sum_recorded(&limit.scope, since)
-            .map_err(|error| store_error(&error)),
+        Some(ledger) => ledger.sum_recorded(query).map_err(|error| store_error(&error)),
         None => Ok(RecordedSpending {
-            cost: Some(ExactCost::default()),
+            sum: Some(0),
             ..RecordedSpending::default()
         }),
     }

@@ -245,6 +245,10 @@ impl ChatAnswer<'_> {
             // If this fails nothing is sent, so nothing is recorded.
             self.reservation =
                 run_blocking(|| guard.reserve_request(&self.call.request, self.call.output_tokens))?;
+            if let Some(id) = &self.reservation {
+                // If this fails, the reservation counts nothing after its lease.
+                run_blocking(|| guard.mark_sent(id))?;
+            }
         }
         if !std::mem::replace(&mut self.is_sent, true) {
             self.expected = self.call.desk.ledger.expect_turn();

@@ -158,7 +158,10 @@ pub use agent_tools::{
     ProposalState,
 };
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
-pub use budgets::{BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, ZoneOffset};
+pub use budgets::{
+    BudgetGroup, BudgetLimit, BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, BudgetSpec, ZoneOffset,
+    describe_calls,
+};
 pub use change_lines::{
     FileChangeKind, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine, ReviewedLineKind,
 };

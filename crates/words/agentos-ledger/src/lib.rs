@@ -18,5 +18,5 @@ mod turn;
 
 pub use call::{CallRecord, may_have_cost, sum_costs};
 pub use session::{CompressionReceipt, ForkOrigin, PinRef, SessionEvent, SessionRecord, SessionSettings};
-pub use session_key::{SessionKey, SessionKeyError};
+pub use session_key::{SessionKey, SessionKeyError, find_guild};
 pub use turn::{MessageAuthor, MessageRef, TurnEnd, TurnRecord, TurnSource};

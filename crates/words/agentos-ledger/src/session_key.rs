@@ -56,6 +56,19 @@ impl SessionKey {
     }
 }
 
+/// Beginning of the names of sessions that may belong to a guild.
+const CHANNEL: &str = "channel:";
+
+/// Returns the guild of a session: of `channel:GUILD.CHANNEL`, the part before the first dot. `None` if the name has another form, so that
+/// the session belongs to no guild.
+#[must_use]
+pub fn find_guild(session: &str) -> Option<&str> {
+    let (guild, _) = session.strip_prefix(CHANNEL)?.split_once('.')?;
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    let fits = (1..=LONGEST_PART).contains(&guild.len()) && guild.bytes().all(is_name);
+    fits.then_some(guild)
+}
+
 impl Default for SessionKey {
     fn default() -> Self {
         Self(format!("{}:{}", Self::USUAL_SCOPE, Self::USUAL_ID))
@@ -100,5 +113,19 @@ mod tests {
         }
         assert_eq!(SessionKey::default().as_str(), "conversation:default");
         assert!(SessionKey::parse(&"x".repeat(65)).is_err());
+    }
+
+    #[test]
+    fn a_channel_names_its_guild() {
+        let cases = [
+            ("channel:81384.1234", Some("81384")),
+            ("channel:team.general.old", Some("team")),
+            ("channel:1234", None),
+            ("channel:.x", None),
+            ("conversation:team.general", None),
+        ];
+        for (session, guild) in cases {
+            assert_eq!(find_guild(session), guild, "{session}");
+        }
     }
 }

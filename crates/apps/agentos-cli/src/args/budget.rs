@@ -2,7 +2,7 @@
 //!
 //! Owns: their names, flags and help. Never: reads a budget.
 
-use agentos_host::{BudgetPeriod, ZoneOffset};
+use agentos_host::{BudgetGroup, BudgetPeriod, ZoneOffset};
 use clap::{Args, Subcommand, ValueEnum};
 
 /// Examples of `budget`.
@@ -11,7 +11,8 @@ pub const EXAMPLES: &[&str] = &["agentos budget set 5usd/day", "agentos budget l
 pub const SET_EXAMPLES: &[&str] = &[
     "agentos budget set 5usd/day --zone +09:00",
     "agentos budget set 20/month --provider openai",
-    "agentos budget set 0.50/hour --session review",
+    "agentos budget set 20calls/minute --provider openai",
+    "agentos budget set 50calls/day --each guild",
 ];
 /// Examples of `budget list`.
 pub const LIST_EXAMPLES: &[&str] = &["agentos budget list", "agentos budget list --json"];
@@ -24,9 +25,9 @@ pub const REMOVE_EXAMPLES: &[&str] = &[
 /// Verbs of `budget`.
 #[derive(Debug, Subcommand)]
 pub enum BudgetVerb {
-    /// Limit what calls of models may cost in a period
+    /// Limit what calls of models may cost in a period, or their number
     Set(BudgetSetArgs),
-    /// List the budgets with what is spent of them
+    /// List the budgets with what is used of them
     List,
     /// Remove budgets
     Remove(BudgetRemoveArgs),
@@ -35,12 +36,14 @@ pub enum BudgetVerb {
 /// Arguments of `budget set`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Before a call is sent, the most that it can cost is reserved: the tokens of the request and of the longest answer. A \
-                  call that could overrun a budget is refused (exit code 9), and so is one without a known price, unless the model is \
-                  local. A budget in place of one for the same calls and period replaces it."
+    after_help = "Before a call is sent, the most that it can use is reserved: itself, and the tokens of the request and of the longest \
+                  answer with their price. A call that could overrun a budget is refused (exit code 9). A budget in US dollars also \
+                  refuses a call without a known price, unless the model is local. A call that certainly gave nothing counts \
+                  nothing. A budget in place of one in the same unit for the same calls and period replaces it. A guild is a group \
+                  of sessions that are named as in `channel:GUILD.CHANNEL`."
 )]
 pub struct BudgetSetArgs {
-    /// Amount in US dollars and period: hour, day, week or month
+    /// US dollars, `calls` or `tokens`, and period: minute, hour, day, week or month
     #[arg(value_name = "AMOUNT/PERIOD")]
     pub amount: String,
     /// Offset of the time zone in which a period begins, as in `+09:00`
@@ -77,11 +80,37 @@ pub struct BudgetCalls {
     /// Only calls of this model
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+    /// Only calls of the sessions of this guild
+    #[arg(long, value_name = "NAME", conflicts_with = "session")]
+    pub guild: Option<String>,
+    /// Give the whole amount to each of these groups
+    #[arg(long, value_enum, value_name = "GROUP", conflicts_with_all = ["session", "guild"])]
+    pub each: Option<GroupArg>,
+}
+
+/// Groups of calls that each have the whole amount of a budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GroupArg {
+    /// Each guild; calls without one are one more group.
+    Guild,
+    /// Each session; calls without one are one more group.
+    Session,
+}
+
+impl From<GroupArg> for BudgetGroup {
+    fn from(group: GroupArg) -> Self {
+        match group {
+            GroupArg::Guild => Self::Guild,
+            GroupArg::Session => Self::Session,
+        }
+    }
 }
 
 /// Period of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PeriodArg {
+    /// A minute of the clock.
+    Minute,
     /// An hour of the clock.
     Hour,
     /// A day.
@@ -95,6 +124,7 @@ pub enum PeriodArg {
 impl From<PeriodArg> for BudgetPeriod {
     fn from(period: PeriodArg) -> Self {
         match period {
+            PeriodArg::Minute => Self::Minute,
             PeriodArg::Hour => Self::Hour,
             PeriodArg::Day => Self::Day,
             PeriodArg::Week => Self::Week,

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use agentos_host::ZoneOffset;
 use clap::{Args, Subcommand};
 
 /// Examples of `pool` and its verbs.
@@ -125,7 +126,8 @@ pub struct PoolStatsArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "The file is JSON: a list of models with `alias`, `provider`, `model_name` and `capabilities`, an object `models` \
-                        with fallback chains, or LiteLLM's `model_list`. Keys are never taken."
+                        or `llm_models` with fallback chains, or LiteLLM's `model_list`. Keys are never taken. Limits of its models \
+                        (`daily_limit`, `rpm`, `tpm`, `max_budget`) become budgets, which `agentos budget` lists and removes."
 )]
 pub struct PoolImportArgs {
     /// File of the other program
@@ -140,6 +142,14 @@ pub struct PoolImportArgs {
     /// Replace a profile of this name
     #[arg(long)]
     pub replace: bool,
+    /// Offset of the time zone in which daily limits begin, as in `+09:00`
+    #[arg(
+        long,
+        value_name = "OFFSET",
+        default_value = "UTC",
+        allow_hyphen_values = true
+    )]
+    pub zone: ZoneOffset,
 }
 
 /// Arguments of `pool replay`.

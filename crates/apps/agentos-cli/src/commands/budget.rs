@@ -1,8 +1,8 @@
-//! `agentos budget`: limits on what models may cost.
+//! `agentos budget`: limits on what models may cost, and on the number of calls.
 //!
 //! Owns: the meaning of the flags. Never: computes a cost.
 
-use agentos_host::{BudgetReport, BudgetScope, EffectError};
+use agentos_host::{BudgetReport, BudgetScope, BudgetSpec, EffectError};
 use agentos_ledger::SessionKey;
 
 use crate::app::{App, Done, output_failed, usage_error};
@@ -13,13 +13,18 @@ use crate::render;
 /// Does what a verb of `budget` says, and shows the budgets.
 pub fn run_budget(app: &App, verb: &BudgetVerb) -> Done {
     let report = match verb {
-        BudgetVerb::Set(args) => app
-            .host
-            .set_budget(&args.amount, args.zone, read_scope(&args.calls)?)?,
+        BudgetVerb::Set(args) => app.host.set_budget(&BudgetSpec {
+            amount: args.amount.clone(),
+            zone: args.zone,
+            scope: read_scope(&args.calls)?,
+            each: args.calls.each.map(Into::into),
+        })?,
         BudgetVerb::List => app.host.budget_report()?,
-        BudgetVerb::Remove(args) => app
-            .host
-            .remove_budget(args.period.map(Into::into), &read_scope(&args.calls)?)?,
+        BudgetVerb::Remove(args) => app.host.remove_budget(
+            args.period.map(Into::into),
+            &read_scope(&args.calls)?,
+            args.calls.each.map(Into::into),
+        )?,
     };
     show_report(app, &report)
 }
@@ -50,5 +55,6 @@ fn read_scope(calls: &BudgetCalls) -> Result<BudgetScope, EffectError> {
             .map(|key| key.to_string()),
         provider: calls.provider.clone(),
         model: calls.model.clone(),
+        guild: calls.guild.clone(),
     })
 }

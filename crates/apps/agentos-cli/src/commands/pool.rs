@@ -84,6 +84,7 @@ fn import_pool(app: &App, args: &PoolImportArgs) -> Done {
         name: args.name.clone(),
         allow_cloud: args.allow_cloud,
         may_replace: args.replace,
+        zone: args.zone,
     };
     let report = app.host.import_pool(&spec)?;
     match app.printer.json {

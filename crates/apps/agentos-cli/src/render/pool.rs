@@ -4,7 +4,7 @@
 
 use agentos_host::{
     ChoiceReplay, ListedPool, NeedOrigin, PoolAbilities, PoolChoice, PoolImport, PoolList, PoolStatistics,
-    RefusedMember,
+    RefusedMember, describe_calls,
 };
 
 use super::{count_noun, format_columns};
@@ -176,6 +176,11 @@ pub fn describe_import(report: &PoolImport) -> String {
         escape::line(&report.pool),
         escape::line(&report.file)
     )];
+    lines.extend(report.budgets.iter().map(|limit| {
+        let calls = describe_calls(limit, None);
+        let period = limit.period.name();
+        format!("  budget: {}/{period} of {}", limit.amount, escape::line(&calls))
+    }));
     lines.extend(
         report
             .notes

@@ -185,3 +185,174 @@ fn budgets_are_set_listed_and_removed() {
         "{table}"
     );
 }
+
+/// Starts a server that answers as [`start_server`] does, but refuses messages with a word.
+fn start_refusing_server(word: &'static str) -> FakeServer {
+    let answer = "data: {\"model\":\"tiny\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hm.\"},\"finish_reason\":\"stop\"}],\
+                  \"usage\":{\"prompt_tokens\":40,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n";
+    FakeServer::start(move |request| {
+        let text = String::from_utf8_lossy(&request.body).into_owned();
+        match text.contains(word) {
+            true => Reply::json(403, &json!({ "error": { "message": "not yours" } })),
+            false => {
+                let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
+                bytes.extend_from_slice(answer.as_bytes());
+                Reply::Bytes(bytes)
+            }
+        }
+    })
+    .unwrap()
+}
+
+#[test]
+fn calls_are_counted_and_those_that_gave_nothing_are_not() {
+    let cli = agentos();
+    let server = start_refusing_server("refuse");
+    // Nobody states a price, and none is needed.
+    add_profile(
+        &cli,
+        "far",
+        &server,
+        &json!({ "capabilities": { "execution_mode": "cloud", "context_window": 32_000 } }),
+    );
+    budget(&cli, &["set", "2calls/day"]);
+    let send = |text: &str| cli.run(&["chat", "send", "-p", "far", text, "--json"]).unwrap();
+    let refused = send("refuse");
+    assert_eq!(refusal(&refused).1, json!("forbidden"), "{refused}");
+    assert_eq!((send("one").code, send("two").code), (Some(0), Some(0)));
+    let before = asked(&server).len();
+    let output = send("three");
+    assert_eq!(refusal(&output), (Some(9), json!("budget-spent")), "{output}");
+    assert_eq!(asked(&server).len(), before, "no request left");
+    let error = output.json().unwrap();
+    assert_eq!(
+        error["error"]["message"],
+        "the budget 2 calls/day has 0 calls left, and this would be one more"
+    );
+    // In tokens: two answers of 42, and a call can have as many as its limit on the answer.
+    let listed = budget(&cli, &["set", "1080tokens/month", "--provider", "far"]);
+    let used: Vec<&Value> = listed["budgets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["spent"])
+        .collect();
+    assert_eq!(used, [&json!(2), &json!(84)]);
+    budget(&cli, &["remove", "day"]);
+    assert_eq!(
+        send("four").code,
+        Some(9),
+        "1,000 tokens of an answer do not fit any more"
+    );
+    let table = cli.run(&["budget", "list"]).unwrap();
+    assert!(
+        table.stdout.contains("1080 tokens/month  provider far  84"),
+        "{table}"
+    );
+    let rebuilt = cli.run(&["store", "rebuild"]).unwrap();
+    assert_eq!(rebuilt.code, Some(0), "{rebuilt}");
+    assert_eq!(budget(&cli, &["list"])["budgets"][0]["spent"], json!(84));
+}
+
+#[test]
+fn each_guild_has_its_own_calls_and_a_spent_one_leads_to_the_next_member() {
+    let cli = agentos();
+    let (first, second) = (start_refusing_server("never"), start_refusing_server("never"));
+    add_profile(&cli, "first", &first, &json!({}));
+    add_profile(&cli, "second", &second, &json!({}));
+    let pool = json!({ "provider": "mine", "adapter": "pool", "pool": { "members": [
+        { "alias": "a", "model": "first" }, { "alias": "b", "model": "second" }] } });
+    write_file(
+        &cli.home().join(".config/agentos/profiles/mine.json"),
+        pool.to_string(),
+    );
+    budget(
+        &cli,
+        &["set", "1call/day", "--provider", "first", "--each", "guild"],
+    );
+    let send = |session: &str| {
+        let output = cli
+            .run(&[
+                "chat",
+                "send",
+                "-p",
+                "mine",
+                "--session",
+                session,
+                "Hello",
+                "--json",
+            ])
+            .unwrap();
+        assert_eq!(output.code, Some(0), "{output}");
+    };
+    send("channel:red.general");
+    send("channel:red.general");
+    send("channel:red.other");
+    send("channel:blue.general");
+    assert_eq!((asked(&first).len(), asked(&second).len()), (2, 2));
+    let listed = budget(&cli, &["list"]);
+    let rows: Vec<String> = listed["budgets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| format!("{} {} {}", row["limit"]["each"], row["group"], row["spent"]))
+        .collect();
+    assert_eq!(rows, [r#""guild" "blue" 1"#, r#""guild" "red" 1"#]);
+    let table = cli.run(&["budget", "list"]).unwrap();
+    assert!(
+        table
+            .stdout
+            .contains("1 call/day  provider first, each guild: blue  1"),
+        "{table}"
+    );
+    // One guild alone, and names that no session can have there.
+    budget(&cli, &["set", "5calls/minute", "--guild", "red"]);
+    budget(&cli, &["remove", "--guild", "red"]);
+    for wrong in [["--guild", "a.b"], ["--guild", ""]] {
+        let output = cli
+            .run(&[&["budget", "set", "1call/day", "--json"], &wrong[..]].concat())
+            .unwrap();
+        assert_eq!(refusal(&output), (Some(2), json!("usage")), "{output}");
+    }
+    let both = cli
+        .run(&[
+            "budget",
+            "set",
+            "1call/day",
+            "--guild",
+            "a",
+            "--each",
+            "guild",
+            "--json",
+        ])
+        .unwrap();
+    assert_eq!(both.code, Some(2), "{both}");
+}
+
+#[test]
+fn processes_at_once_make_no_call_too_many() {
+    let cli = agentos();
+    let server = start_refusing_server("never");
+    add_profile(&cli, "mine", &server, &json!({}));
+    budget(&cli, &["set", "5calls/month", "--provider", "mine"]);
+    let ends: Vec<Option<i32>> = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..12)
+            .map(|_| {
+                scope.spawn(|| {
+                    cli.run(&["chat", "send", "-p", "mine", "Hello", "--json"])
+                        .unwrap()
+                        .code
+                })
+            })
+            .collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+    });
+    let count = |code: i32| ends.iter().filter(|end| **end == Some(code)).count();
+    assert_eq!((count(0), count(9)), (5, 7), "{ends:?}");
+    assert_eq!(asked(&server).len(), 5, "no request more left");
+    let listed = budget(&cli, &["list"]);
+    assert_eq!(
+        (&listed["budgets"][0]["spent"], &listed["budgets"][0]["reserved"]),
+        (&json!(5), &json!(0))
+    );
+}

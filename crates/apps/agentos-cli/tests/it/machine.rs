@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::{Cli, interrupt};
-use agentos_testkit::repo::write_file;
+use agentos_testkit::repo::{read_file, write_file};
 use agentos_testkit::server::{FakeServer, Recorded, Reply, head};
 use serde_json::{Value, json};
 
@@ -479,6 +479,46 @@ fn a_talk_goes_on_with_a_smaller_model_while_memory_is_short() {
         shown.stdout.contains("last switch  pool duo: large -> small at "),
         "{shown}"
     );
+}
+
+#[test]
+fn a_switch_is_told_unless_the_pool_wants_silence() {
+    for (notify, is_told) in [(None, true), (Some("notice"), true), (Some("silent"), false)] {
+        let (large, small) = (
+            FakeServer::start(|_| answer_chat("large")).unwrap(),
+            FakeServer::start(|_| answer_chat("small")).unwrap(),
+        );
+        let cli = agentos();
+        let file = script(&cli, &[(0, 20), (10, 2)]);
+        let cli = cli.env("AGENTOS_MACHINE_SCRIPT", file);
+        add_pool(&cli, &large.url(), &small.url());
+        let path = cli.home().join(".config/agentos/profiles/duo.json");
+        let mut profile: Value = serde_json::from_slice(&read_file(&path)).unwrap();
+        if let Some(word) = notify {
+            profile["pool"]["notify"] = json!(word);
+        }
+        write_file(&path, profile.to_string());
+        let send = || {
+            cli.run(&["chat", "send", "-c", "talk", "-p", "duo", "hi"])
+                .unwrap()
+        };
+        let first = send();
+        assert!(!first.stderr.contains("answers now"), "{first}");
+        let second = send();
+        assert_eq!(
+            (second.code, second.stdout.trim()),
+            (Some(0), "small"),
+            "{second}"
+        );
+        let notice = "`small` answers now, and not `large`: switched down from `large`";
+        assert_eq!(second.stderr.contains(notice), is_told, "{second}");
+        // The record has it in any case.
+        let status = cli.run(&["status"]).unwrap();
+        assert!(
+            status.stdout.contains("last switch  pool duo: large -> small"),
+            "{status}"
+        );
+    }
 }
 
 #[test]

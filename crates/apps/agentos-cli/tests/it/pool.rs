@@ -465,6 +465,37 @@ fn a_pool_of_another_program_is_imported() {
 }
 
 #[test]
+fn limits_of_an_imported_pool_become_budgets() {
+    let cli = agentos();
+    let file = cli.home().join("bot.json");
+    let bot = json!({ "default_model": "pro", "llm_models": {
+        "pro": { "api_model_name": "gemini-2.5-pro", "daily_limit": 50, "scope": "guild", "provider": "gemini", "fallback_alias": "mini" },
+        "mini": { "api_model_name": "gpt-5-mini", "daily_limit": 1000, "provider": "openai" } } });
+    write_file(&file, bot.to_string());
+    let path = file.to_str().unwrap();
+    let (code, report) = call_json(
+        &cli,
+        SchemaName::PoolImport,
+        &["pool", "import", path, "--zone", "+09:00"],
+    );
+    assert_eq!(
+        (code, report["problem"].clone()),
+        (Some(0), Value::Null),
+        "{report}"
+    );
+    insta::assert_snapshot!(report["budgets"], @r#"[{"calls":1000,"period":"day","scope":{"model":"gpt-5-mini","provider":"openai"},"zone":"+09:00"},{"calls":50,"each":"guild","period":"day","scope":{"model":"gemini-2.5-pro","provider":"gemini"},"zone":"+09:00"}]"#);
+    // Again: each budget takes the place of the one before.
+    let again = call(&cli, &["pool", "import", path, "--replace"]);
+    insta::assert_snapshot!(again.stderr.replace(&cli.home().display().to_string(), "~"), @"
+    wrote the pool bot to ~/.config/agentos/profiles/bot.json
+      budget: 1000 calls/day of provider openai, model gpt-5-mini
+      budget: 50 calls/day of provider gemini, model gemini-2.5-pro, each guild
+    ");
+    let listed = call(&cli, &["budget", "list", "--json"]).json().unwrap();
+    assert_eq!(listed["budgets"].as_array().map(Vec::len), Some(2), "{listed}");
+}
+
+#[test]
 fn statistics_count_the_calls_of_each_member() {
     let cli = agentos();
     let pieces = [

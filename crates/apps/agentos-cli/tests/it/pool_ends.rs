@@ -395,3 +395,52 @@ fn list_tape(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     files.sort();
     files
 }
+
+#[test]
+fn a_hard_task_goes_to_a_large_member_and_its_choice_replays() {
+    let cli = agentos();
+    let member = |alias: &str, tier: &str, price: f64| json!({ "alias": alias, "model": format!("openai/{alias}"), "abilities": { "tier": tier }, "price": { "input": price, "output": price } });
+    let pool = json!({ "provider": "mine", "adapter": "pool", "pool": { "selector": "complexity", "members": [
+        member("big", "large", 9.0), member("tiny", "small", 1.0), member("middle", "medium", 3.0)] } });
+    write_file(
+        &cli.home().join(".config/agentos/profiles/mine.json"),
+        pool.to_string(),
+    );
+    let select = |more: &[&str]| {
+        let output = cli
+            .run(&[&["pool", "select", "-p", "mine", "--json"], more].concat())
+            .unwrap();
+        assert_eq!(output.code, Some(0), "{output}");
+        output.json().unwrap()
+    };
+    let hard = "Fix the race: redesign the protocol for concurrency";
+    let cases: [(&[&str], &str, &str); 4] = [
+        (&["--message", "hello"], "tiny", "simple"),
+        (&["--message", "fix the race"], "middle", "moderate"),
+        (&["--message", hard], "big", "complex"),
+        // The conversation counts too.
+        (
+            &["--message", "fix it", "--context-size", "200000"],
+            "big",
+            "complex",
+        ),
+    ];
+    for (words, alias, level) in cases {
+        let choice = select(words);
+        let found = (&choice["alias"], &choice["input"]["complexity"]["level"]);
+        assert_eq!(found, (&json!(alias), &json!(level)), "{choice}");
+        let file = cli.home().join("choice.json");
+        write_file(&file, choice.to_string());
+        let replayed = cli.run(&["pool", "replay", file.to_str().unwrap()]).unwrap();
+        assert_eq!(replayed.code, Some(0), "{replayed}");
+    }
+    let shown = cli
+        .run(&["pool", "select", "-p", "mine", "--message", "fix the race"])
+        .unwrap();
+    assert!(
+        shown
+            .stdout
+            .contains("the task is moderate: `race`, a task of the kind `fix`; the smallest `tier` for it"),
+        "{shown}"
+    );
+}

@@ -2,7 +2,9 @@
 //!
 //! Owns: turning reports into texts for the templates, marked where they are untrusted. Never: calls the host.
 
-use agentos_host::{BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow};
+use agentos_host::{
+    BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow, describe_calls,
+};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -215,16 +217,12 @@ impl CostPage {
     /// Makes the page of the costs.
     pub fn new(frame: PageFrame, report: &CostReport, budgets: &BudgetReport) -> Self {
         let budgets = budgets.budgets.iter().map(|row| {
-            let limit = row.limit.amount_usd;
-            let spent = row.spent_usd.filter(|spent| *spent < limit);
-            let name = serde_json::to_value(&row.limit.scope).ok();
-            let name = name.map(|name| name.as_str().map_or_else(|| name.to_string(), str::to_owned));
             (
-                mark(&name.unwrap_or_default()),
-                format!("{limit} a {}", row.limit.period.name()),
-                row.spent_usd
-                    .map_or_else(|| "too much to count".to_owned(), |spent| spent.to_string()),
-                if spent.is_some() { "" } else { "used up" },
+                mark(&describe_calls(&row.limit, row.group.as_deref())),
+                format!("{} a {}", row.limit.amount, row.limit.period.name()),
+                row.write_spent()
+                    .unwrap_or_else(|| "too much to count".to_owned()),
+                if row.is_used_up() { "used up" } else { "" },
             )
         });
         let budgets = budgets.collect();

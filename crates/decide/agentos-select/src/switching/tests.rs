@@ -254,7 +254,7 @@ proptest! {
 #[test]
 fn the_choice_of_a_pool_is_the_decision() {
     let input = SelectionInput {
-        models: models(),
+        models: models().into(),
         selector: SelectorKind::Resources,
         machine: Some(facts(Some("large"), &[look(0, 2, 0)])),
         ..SelectionInput::default()

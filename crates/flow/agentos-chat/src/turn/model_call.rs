@@ -115,7 +115,8 @@ fn open_call<'a>(
         output_tokens: request.max_output_tokens.unwrap_or(model.output_reserve),
     };
     let reservation = meter.begin_call(plan).map_err(CallFault::Failed)?;
-    if reservation.is_some() {
+    if let Some(id) = &reservation {
+        meter.send_call(id).map_err(CallFault::Failed)?;
         // An answer without a limit could cost more than what is reserved for it.
         request.max_output_tokens = Some(plan.output_tokens);
     }

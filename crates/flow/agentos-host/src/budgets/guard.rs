@@ -11,9 +11,10 @@ use agentos_engine::ports::{Clock as _, EffectError};
 use agentos_ledger::CallRecord;
 use agentos_model::ChatRequest;
 use agentos_store::{
-    BudgetLimit, BudgetScope, BudgetStore, PlannedSpend, ReserveAnswer, SpendEnd, StoreError,
+    BudgetAmount, BudgetGroup, BudgetLimit, BudgetScope, BudgetStore, BudgetUnit, PlannedSpend,
+    ReserveAnswer, SpendEnd, SpendingQuery, StoreError,
 };
-use agentos_tool::{ExactCost, ExecutionMode, TokenPrices};
+use agentos_tool::{ExactCost, ExecutionMode, TokenPrices, Usage};
 use agentos_window::estimate_message;
 
 use super::{open_store, read_budgets, read_recorded};
@@ -21,8 +22,11 @@ use crate::clock::{self, SystemClock};
 use crate::host::Host;
 use crate::ledger::{Ledger, store_error};
 
-/// Seconds after which the process of an open call counts as gone. A call that takes longer counts again at its end.
+/// Seconds after which the process of an open call counts as gone. A call that takes longer counts as its bound until its end.
 const LEASE_SECONDS: u32 = 900;
+
+/// Largest number of tokens of one call that is counted, as in the ledger: sums of larger ones would not fit.
+const MOST_TOKENS: u64 = 1 << 40;
 
 /// Model whose calls are guarded.
 #[derive(Debug, Clone)]
@@ -69,10 +73,17 @@ impl BudgetGuard {
         }))
     }
 
-    /// Reserves what a call of so many tokens can cost. Returns the id of the reservation, or `None` if the call is free.
+    /// Returns whether one of the budgets is in calls or tokens.
+    pub(crate) fn has_counts(&self) -> bool {
+        self.limits
+            .iter()
+            .any(|limit| limit.amount.unit() != BudgetUnit::Cost)
+    }
+
+    /// Reserves what a call of so many tokens can use. Returns the id of the reservation, or `None` if the call uses nothing of a budget.
     ///
     /// # Errors
-    /// If a budget does not have so much left, or a price is not known.
+    /// If a budget does not have so much left, or one is in US dollars and a price is not known.
     pub(crate) fn reserve(
         &self,
         input_tokens: u64,
@@ -87,13 +98,19 @@ impl BudgetGuard {
         } = &self.model;
         // The estimate is too low for base64 alone, by a third; see `agentos_context::estimate_tokens`.
         let input_tokens = input_tokens.saturating_add(input_tokens.div_ceil(2));
-        let Some(bound) = price.bound_cost(input_tokens, output_tokens) else {
-            return match execution_mode {
-                ExecutionMode::Local => Ok(None),
-                ExecutionMode::Cloud => Err(refuse_unknown(provider, model.as_deref())),
-            };
+        let has_costs = self
+            .limits
+            .iter()
+            .any(|limit| limit.amount.unit() == BudgetUnit::Cost);
+        let bound = match (price.bound_cost(input_tokens, output_tokens), execution_mode) {
+            (Some(bound), _) => bound,
+            (None, ExecutionMode::Cloud) if has_costs => {
+                return Err(refuse_unknown(provider, model.as_deref()));
+            }
+            // A model on this machine costs nothing, and budgets in calls and tokens need no price.
+            (None, _) => ExactCost::default(),
         };
-        if bound == ExactCost::default() {
+        if bound == ExactCost::default() && !self.has_counts() {
             return Ok(None);
         }
         // Before the reservation: a call that is recorded in between is still in the file of the reservations, by its id.
@@ -106,28 +123,45 @@ impl BudgetGuard {
             provider,
             model: model.as_deref(),
             bound,
+            bound_tokens: input_tokens.saturating_add(output_tokens).min(MOST_TOKENS),
             now: &now,
             lease_seconds: LEASE_SECONDS,
         };
-        let read = |limit: &BudgetLimit, since: &_| {
-            read_recorded(ledger.as_ref(), limit, since).map_err(ReserveError::Effect)
-        };
+        let read =
+            |query: &SpendingQuery| read_recorded(ledger.as_ref(), query).map_err(ReserveError::Effect);
         let answer = self.lock().reserve(&self.limits, &planned, read);
         match answer.map_err(ReserveError::into_effect)? {
             ReserveAnswer::Reserved => Ok(Some(id)),
             ReserveAnswer::Exceeded { position, sums } => {
-                let left = sums.and_then(|sums| {
-                    let used = sums.spent.checked_add(sums.reserved)?;
-                    let limit = self.limits.get(position)?.amount_usd;
-                    let pico = limit.pico_dollars().saturating_sub(used.pico_dollars());
-                    Some(ExactCost::from_pico_dollars(pico))
-                });
-                Err(refuse_spent(
-                    self.limits.get(position),
-                    left.unwrap_or_default(),
-                    bound,
+                let limit = self.limits.get(position);
+                let used = sums.and_then(|sums| sums.spent.number().checked_add(sums.reserved.number()));
+                // Sums that are too large to count leave nothing.
+                let used = used.unwrap_or(u64::MAX);
+                Err(limit.map_or_else(
+                    || refuse_uncounted(provider),
+                    |limit| refuse_spent(limit, used, &planned),
                 ))
             }
+        }
+    }
+
+    /// Marks a reserved call as sent, right before its request leaves.
+    ///
+    /// # Errors
+    /// If the call must not be sent any more, because it was reserved too long ago, or the file cannot be written.
+    pub(crate) fn mark_sent(&self, id: &str) -> Result<(), EffectError> {
+        let marked = self.lock().mark_sent(id, &SystemClock.now());
+        match marked.map_err(|error| store_error(&error))? {
+            true => Ok(()),
+            // As on a machine that slept: others may have used what was reserved.
+            false => Err(EffectError::new(
+                Cause::Limit,
+                "budget-expired",
+                format!(
+                    "what was reserved for this call has expired after {LEASE_SECONDS} s, so it is not sent"
+                ),
+            )
+            .hint("send it again")),
         }
     }
 
@@ -145,12 +179,12 @@ impl BudgetGuard {
         self.reserve(messages.fold(system, u64::saturating_add), output_tokens)
     }
 
-    /// Closes a reservation by the record of its call. `may_cost` is false if certainly no answer was made.
-    pub(crate) fn close(&self, id: &str, cost: Option<ExactCost>, may_cost: bool) {
-        let end = match (cost, may_cost) {
-            (Some(cost), _) => SpendEnd::Known(cost),
-            (None, true) => SpendEnd::Unknown,
-            (None, false) => SpendEnd::Nothing,
+    /// Closes a reservation. `may_cost` is false if certainly no answer was made.
+    pub(crate) fn close(&self, id: &str, used: UsedAmounts, may_cost: bool) {
+        let UsedAmounts { cost, tokens } = used;
+        let end = match cost.is_some() || may_cost {
+            true => SpendEnd::Ended { cost, tokens },
+            false => SpendEnd::Nothing,
         };
         if let Err(error) = self.lock().close(id, end) {
             // The reservation stays until its lease ends, and the ledger has the cost.
@@ -161,13 +195,31 @@ impl BudgetGuard {
     /// Closes the reservation that a record names, if it names one.
     pub(crate) fn close_record(&self, call: &CallRecord, may_cost: bool) {
         if let Some(id) = &call.reservation {
-            self.close(id, call.cost_usd, may_cost);
+            self.close(id, UsedAmounts::new(call.cost_usd, call.usage.as_ref()), may_cost);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, BudgetStore> {
         // Each use is one transaction, so the store is consistent even after a panic of another thread.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Use of a budget by a call, as far as is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UsedAmounts {
+    cost: Option<ExactCost>,
+    tokens: Option<u64>,
+}
+
+impl UsedAmounts {
+    /// Takes the tokens from the counts of the server. `None` if it reported none.
+    pub(crate) fn new(cost: Option<ExactCost>, usage: Option<&Usage>) -> Self {
+        let tokens = usage.and_then(|usage| usage.input_tokens?.checked_add(usage.output_tokens?));
+        Self {
+            cost,
+            tokens: tokens.map(|tokens| tokens.min(MOST_TOKENS)),
+        }
     }
 }
 
@@ -195,24 +247,27 @@ impl ReserveError {
 /// Reservation of a call that is open. Dropped, it counts as a call whose cost nobody knows.
 pub(crate) struct OpenSpend<'a> {
     guard: &'a BudgetGuard,
-    /// Id of the reservation. `None` if the call is free, or closed.
+    /// Id of the reservation. `None` if nothing was reserved, or it is closed.
     id: Option<String>,
 }
 
 impl<'a> OpenSpend<'a> {
-    /// Reserves as [`BudgetGuard::reserve`] does.
+    /// Reserves as [`BudgetGuard::reserve`] does, and marks the call as sent.
     ///
     /// # Errors
-    /// Those of [`BudgetGuard::reserve`].
+    /// Those of [`BudgetGuard::reserve`] and [`BudgetGuard::mark_sent`].
     pub(crate) fn reserve(guard: &'a BudgetGuard, input: u64, output: u64) -> Result<Self, EffectError> {
         let id = guard.reserve(input, output)?;
+        if let Some(id) = &id {
+            guard.mark_sent(id)?;
+        }
         Ok(Self { guard, id })
     }
 
-    /// Closes the reservation, and returns its id. `None` if the call is free.
-    pub(crate) fn close(mut self, cost: Option<ExactCost>, may_cost: bool) -> Option<String> {
+    /// Closes the reservation, and returns its id. `None` if nothing was reserved.
+    pub(crate) fn close(mut self, used: UsedAmounts, may_cost: bool) -> Option<String> {
         let id = self.id.take()?;
-        self.guard.close(&id, cost, may_cost);
+        self.guard.close(&id, used, may_cost);
         Some(id)
     }
 }
@@ -220,16 +275,32 @@ impl<'a> OpenSpend<'a> {
 impl Drop for OpenSpend<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
-            self.guard.close(&id, None, true);
+            self.guard.close(&id, UsedAmounts::default(), true);
         }
     }
 }
 
 /// Makes the error of a budget that does not have enough left.
-fn refuse_spent(limit: Option<&BudgetLimit>, left: ExactCost, bound: ExactCost) -> EffectError {
-    let name = limit.map(describe_budget).unwrap_or_default();
-    let message = format!("the budget {name} has ${left} left, and this call can cost up to ${bound}");
+fn refuse_spent(limit: &BudgetLimit, used: u64, call: &PlannedSpend<'_>) -> EffectError {
+    let group = limit.each.map(|each| (each, each.find(call.session)));
+    let name = describe_budget(limit, group);
+    let left = limit
+        .amount
+        .unit()
+        .amount(limit.amount.number().saturating_sub(used));
+    let wanted = match left {
+        BudgetAmount::Cost(_) => format!("this call can cost up to ${}", call.bound),
+        BudgetAmount::Calls(_) => "this would be one more".to_owned(),
+        BudgetAmount::Tokens(_) => format!("this call can have up to {} tokens", call.bound_tokens),
+    };
+    let message = format!("the budget {name} has {left} left, and {wanted}");
     EffectError::new(Cause::Limit, "budget-spent", message).suggest_steps([NextStep::ListBudgets])
+}
+
+/// Makes the error of a program whose calls nobody counts.
+pub(crate) fn refuse_uncounted(provider: &str) -> EffectError {
+    let message = format!("a budget in calls or tokens is set, and nobody counts those of `{provider}`");
+    EffectError::new(Cause::Limit, "budget-no-count", message).suggest_steps([NextStep::ListBudgets])
 }
 
 /// Makes the error of a model whose calls have no price.
@@ -239,19 +310,30 @@ pub(crate) fn refuse_unknown(provider: &str, model: Option<&str>) -> EffectError
     EffectError::new(Cause::Limit, "budget-no-price", message).suggest_steps([NextStep::ListBudgets])
 }
 
-/// Describes a budget, as in `$5/day of provider openai`.
-fn describe_budget(limit: &BudgetLimit) -> String {
+/// Describes a budget, as in `$5/day of provider openai`, or `50 calls/day of guild red (each guild)`.
+fn describe_budget(limit: &BudgetLimit, group: Option<(BudgetGroup, Option<&str>)>) -> String {
     let BudgetScope {
         session,
         provider,
         model,
+        guild,
     } = &limit.scope;
-    let mut name = format!("${}/{}", limit.amount_usd, limit.period.name());
-    let parts = [("session", session), ("provider", provider), ("model", model)];
+    let mut name = format!("{}/{}", limit.amount, limit.period.name());
+    let parts = [
+        ("session", session),
+        ("provider", provider),
+        ("model", model),
+        ("guild", guild),
+    ];
     for (kind, value) in parts {
         if let Some(value) = value {
             name.push_str(&format!(" of {kind} {value}"));
         }
+    }
+    match group {
+        Some((each, Some(group))) => name.push_str(&format!(" of {} {group}", each.name())),
+        Some((each, None)) => name.push_str(&format!(" of the calls without a {}", each.name())),
+        None => {}
     }
     name
 }

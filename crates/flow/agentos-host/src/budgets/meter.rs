@@ -13,7 +13,7 @@ use agentos_tool::{
     ToolAdvice, ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask, prompt,
 };
 
-use super::guard::{BudgetGuard, OpenSpend};
+use super::guard::{BudgetGuard, OpenSpend, UsedAmounts};
 use crate::host::Host;
 
 /// Meter that asks the budgets. Without a guard it permits every call.
@@ -49,6 +49,13 @@ impl CallMeter for BudgetMeter {
         guard
             .reserve(plan.input_tokens, plan.output_tokens)
             .map_err(fail_turn)
+    }
+
+    fn send_call(&self, reservation: &str) -> Result<(), TurnFailure> {
+        match &self.guard {
+            Some(guard) => guard.mark_sent(reservation).map_err(fail_turn),
+            None => Ok(()),
+        }
     }
 
     fn end_call(&self, call: &CallRecord, may_cost: bool) {
@@ -121,12 +128,13 @@ impl GuardedAdapter {
         let id = match &answer {
             Ok(output) => {
                 let cost = output.usage.as_ref().and_then(|usage| self.price.cost(usage));
-                spend.close(cost, true)
+                spend.close(UsedAmounts::new(cost, output.usage.as_ref()), true)
             }
             // A discarded attempt too: its tokens were counted although nobody uses its answer.
             Err(error) => {
                 let has_begun = watched.has_begun.load(Ordering::SeqCst);
-                spend.close(None, may_have_cost(Some(&error.detail), has_begun))
+                let may_cost = may_have_cost(Some(&error.detail), has_begun);
+                spend.close(UsedAmounts::default(), may_cost)
             }
         };
         if let Some(id) = id {

@@ -137,10 +137,9 @@ fn list_loaded_aliases(host: &Host, pool: &LoadedPool) -> Vec<String> {
 }
 
 /// Remembers a choice, and the switch if it is one.
-pub(crate) fn remember_choice(host: &Host, choice: &PoolChoice) {
-    let (Some(machine), Some(alias)) = (&choice.input.machine, &choice.alias) else {
-        return;
-    };
+pub(crate) fn remember_choice(host: &Host, choice: &PoolChoice) -> Option<SwitchReport> {
+    let (machine, alias) = choice.input.machine.as_ref().zip(choice.alias.as_ref())?;
+    let mut switched = None;
     host.start_monitor();
     let mut state = read_state(host, &choice.pool);
     state.looks.clone_from(&machine.looks);
@@ -154,7 +153,7 @@ pub(crate) fn remember_choice(host: &Host, choice: &PoolChoice) {
         state.failures = 0;
         state.running = Some(alias.clone());
         if let Some(before) = before {
-            state.last_switch = Some(SwitchReport {
+            switched = Some(SwitchReport {
                 pool: choice.pool.clone(),
                 from: before.to_owned(),
                 to: alias.clone(),
@@ -162,9 +161,11 @@ pub(crate) fn remember_choice(host: &Host, choice: &PoolChoice) {
                 at: clock::now(),
                 at_ms: machine.looks.last().map_or(0, |look| look.at_ms),
             });
+            state.last_switch.clone_from(&switched);
         }
     }
     write_state(host, &choice.pool, &state);
+    switched
 }
 
 /// Remembers the end of an attempt of a member.

@@ -14,7 +14,8 @@ use agentos_ledger::TurnRecord;
 use agentos_pool::{ChoiceReplay, PoolChoice, make_choice, replay_choice};
 use agentos_select::{
     CIRCUIT_WINDOW, CircuitFacts, LocalTime, MachineFacts, ModelRecord, ModelSelector, Needs, PastCall,
-    SelectionError, SelectionInput, SelectorKind, TaskKind, TurnShape, infer_kind, infer_needs,
+    SelectionError, SelectionInput, SelectorKind, TaskKind, TurnShape, infer_complexity, infer_kind,
+    infer_needs,
 };
 use agentos_store::RequestedModel;
 use agentos_tool::Timestamp;
@@ -228,10 +229,13 @@ pub(crate) fn choose_in_pool(
     let since = (use_of != StatisticsUse::Unused).then(|| clock::before_now(STATISTICS_WINDOW).to_string());
     // Not the message itself: it may be long, and a record of the choice is kept when the message is deleted.
     let task = || hash_bytes(format!("{} {}", pool.name, query.message).as_bytes());
-    let kind = infer_kind(&query.message, query.files.iter().map(String::as_str));
+    let files = || query.files.iter().map(String::as_str);
+    let kind = infer_kind(&query.message, files());
+    let wants_complexity = selector == SelectorKind::Complexity || pool.file.selector_program.is_some();
+    let complexity = wants_complexity.then(|| infer_complexity(&shape, files()));
     let past = read_records(host, pool, (use_of, kind), since.as_deref())?;
     let mut input = SelectionInput {
-        models: pool.members.iter().map(|member| member.model.clone()).collect(),
+        models: pool.models.clone(),
         selector,
         default_alias: pool.file.default.clone(),
         needs: infer_needs(stated, &shape),
@@ -239,6 +243,7 @@ pub(crate) fn choose_in_pool(
         output_tokens: EXPECTED_ANSWER,
         records: past.all,
         kind: (use_of == StatisticsUse::Changes).then_some(kind),
+        complexity,
         kind_records: past.of_kind,
         program: None,
         task: (selector == SelectorKind::Split).then(task),
@@ -265,6 +270,7 @@ fn find_machine_facts(host: &Host, pool: &LoadedPool) -> Option<MachineFacts> {
         SelectorKind::Default
         | SelectorKind::Capability
         | SelectorKind::Cheapest
+        | SelectorKind::Complexity
         | SelectorKind::Fastest
         | SelectorKind::Best
         | SelectorKind::Split => None,
@@ -289,6 +295,7 @@ impl StatisticsUse {
             SelectorKind::Default
             | SelectorKind::Capability
             | SelectorKind::Cheapest
+            | SelectorKind::Complexity
             | SelectorKind::Resources => Self::Unused,
         }
     }

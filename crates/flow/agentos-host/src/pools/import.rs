@@ -5,12 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use agentos_engine::ports::EffectError;
-use agentos_pool::{check_pool, read_pool};
-use agentos_profile::{AdapterKind, ProfileFile, builtin_profiles};
+use agentos_pool::{ImportedLimit, LimitShare, check_pool, read_pool};
+use agentos_profile::{AdapterKind, PoolFile, ProfileFile, builtin_profiles};
+use agentos_store::{BudgetGroup, BudgetLimit, BudgetScope, ZoneOffset, parse_amount};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ListedMember, bad_pool, load_chain};
+use super::{ListedMember, LoadedPool, bad_pool, load_chain};
 use crate::error::usage_error;
 use crate::files::read_text_file;
 use crate::health::read_tools;
@@ -31,6 +32,8 @@ pub struct PoolImportSpec {
     pub allow_cloud: bool,
     /// Replace a profile of this name.
     pub may_replace: bool,
+    /// Time zone in which the periods of imported limits begin.
+    pub zone: ZoneOffset,
 }
 
 /// The output of `agentos pool import --json`.
@@ -44,6 +47,8 @@ pub struct PoolImport {
     pub file: String,
     /// Members that were taken. Empty if the pool has a problem.
     pub members: Vec<ListedMember>,
+    /// Budgets that were set, from the limits of the file.
+    pub budgets: Vec<BudgetLimit>,
     /// Parts that have no place in a pool. Untrusted.
     pub notes: Vec<String>,
     /// Entries that were not taken, each with its reason. Untrusted.
@@ -67,7 +72,7 @@ impl Host {
             Some(name) => name.clone(),
             None => name_pool(&spec.file),
         };
-        let mut pool = imported.pool;
+        let (mut pool, mut notes) = (imported.pool, imported.notes);
         pool.allow_cloud = spec.allow_cloud.then_some(true);
         check_pool(&pool).map_err(|fault| bad_pool(&name, &fault))?;
         let known = builtin_profiles().map_err(|error| bad_profile(&error))?;
@@ -79,29 +84,83 @@ impl Host {
             schema: Some("../profile.schema.json".to_owned()),
             provider: name.clone(),
             adapter: Some(AdapterKind::Pool),
-            pool: Some(pool),
+            pool: Some(pool.clone()),
             ..ProfileFile::default()
         };
         let text = serde_json::to_string_pretty(&profile).unwrap_or_default() + "\n";
         self.save_profile(&path, &text)?;
         // Written in any case: a provider that is missing can be added afterwards, and the message names it.
-        let (members, problem) = match load_chain(self, &read_tools(self)?, &name) {
-            Ok(chain) => (chain.first().map(super::LoadedPool::list_members), None),
+        let (loaded, problem) = match load_chain(self, &read_tools(self)?, &name) {
+            Ok(chain) => (chain.into_iter().next(), None),
             Err(error) => (None, Some(error.message)),
         };
+        let mut budgets = Vec::new();
+        for limit in &imported.limits {
+            match make_budget(limit, &pool, loaded.as_ref(), spec.zone) {
+                Some(budget) => budgets.push(budget),
+                None => notes.push(format!(
+                    "`{}`: its limit `{}` was left out",
+                    limit.alias, limit.amount
+                )),
+            }
+        }
+        if !budgets.is_empty() {
+            self.put_budgets(budgets.clone())?;
+        }
         let skipped = imported.skipped.into_iter();
         Ok(PoolImport {
             version: 1,
             pool: name,
             file: self.environment().shorten_below_home(&path),
-            members: members.unwrap_or_default(),
-            notes: imported.notes,
+            members: loaded.as_ref().map(LoadedPool::list_members).unwrap_or_default(),
+            budgets,
+            notes,
             skipped: skipped
                 .map(|entry| format!("`{}`: {}", entry.entry, entry.reason))
                 .collect(),
             problem,
         })
     }
+}
+
+/// Makes the budget of a limit: it is about the member's model, in whichever way that is asked. `None` if there is no such amount.
+fn make_budget(
+    limit: &ImportedLimit,
+    pool: &PoolFile,
+    loaded: Option<&LoadedPool>,
+    zone: ZoneOffset,
+) -> Option<BudgetLimit> {
+    let (amount, period) = parse_amount(&limit.amount).ok()?;
+    let known = loaded.and_then(|loaded| {
+        loaded
+            .members
+            .iter()
+            .find(|member| member.model.alias == limit.alias)
+    });
+    let (provider, model) = match known {
+        Some(member) => (member.model.provider.clone(), member.model.model.clone()),
+        // A pool that cannot be used yet: the names of the file are what its profiles will have.
+        None => {
+            let member = pool.members.iter().find(|member| member.alias == limit.alias)?;
+            let (provider, model) = member.model.split_once('/')?;
+            (provider.to_owned(), Some(model.to_owned()))
+        }
+    };
+    Some(BudgetLimit {
+        amount,
+        period,
+        zone,
+        scope: BudgetScope {
+            provider: Some(provider),
+            model,
+            ..BudgetScope::default()
+        },
+        each: match limit.shared_by {
+            LimitShare::All => None,
+            LimitShare::Guild => Some(BudgetGroup::Guild),
+            LimitShare::Session => Some(BudgetGroup::Session),
+        },
+    })
 }
 
 /// Returns the name of a file as a provider's name: other characters than those of names become `-`.

@@ -10,7 +10,7 @@ use agentos_pool::{ChainPlaces, PoolFault, check_places, check_pool, list_chain}
 use agentos_profile::{
     AdapterKind, MemberFile, Origin, PoolFile, PriceFile, ProfileFile, ResolvedProfile, builtin_profiles,
 };
-use agentos_select::{AbilityValue, PoolModel};
+use agentos_select::{AbilityValue, PoolModel, PoolModels};
 use agentos_tool::{Ability, ExecutionMode, TokenPrice, TokenPrices};
 
 use super::{ListedMember, bad_pool};
@@ -28,6 +28,8 @@ pub(crate) struct LoadedPool {
     pub name: String,
     pub file: PoolFile,
     pub members: Vec<LoadedMember>,
+    /// The members as a choice sees them. All choices of the loaded pool share them, and their hash.
+    pub models: PoolModels,
 }
 
 /// Member of a pool.
@@ -125,9 +127,11 @@ pub(crate) fn load_chain(host: &Host, tools: &Tools, name: &str) -> Result<Vec<L
         }
         let members = file.members.iter();
         let members = members.map(|member| load_member(host, tools, (&facts, &known), pool, member));
+        let members = members.collect::<Result<Vec<LoadedMember>, _>>()?;
         loaded.push(LoadedPool {
             name: pool.to_owned(),
-            members: members.collect::<Result<_, _>>()?,
+            models: members.iter().map(|member| member.model.clone()).collect(),
+            members,
             file: file.clone(),
         });
     }

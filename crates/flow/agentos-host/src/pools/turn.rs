@@ -11,6 +11,7 @@ use agentos_engine::ports::EffectError;
 use agentos_ledger::TurnEnd;
 use agentos_model::{ChatMessage, MessagePart};
 use agentos_pool::{FailedAttempt, FailoverStep, PoolChoice, next_step};
+use agentos_profile::PoolNotify;
 use serde_json::Value;
 
 use super::choice::choose_in_pool;
@@ -18,7 +19,7 @@ use super::{LoadedPool, PoolQuery, is_pool, load_chain};
 use crate::error::usage_error;
 use crate::health::read_tools;
 use crate::host::Host;
-use crate::machine::pool_state;
+use crate::machine::pool_state::{self, SwitchReport};
 use crate::options::{ProviderChoice, ProviderOverrides};
 use crate::provider_kind::ProviderKind;
 
@@ -112,7 +113,11 @@ impl PoolTurn {
             for excluded in self.list_exclusions(pool) {
                 let choice = choose_in_pool(host, pool, &self.query, excluded, None)?;
                 if let Some(pinned) = self.pin(pool, &choice) {
-                    pool_state::remember_choice(host, &choice);
+                    if let Some(switch) = pool_state::remember_choice(host, &choice) {
+                        let SwitchReport { from, to, reason, .. } = &switch;
+                        let message = format!("`{to}` answers now, and not `{from}`: {reason}");
+                        notify_user(host, pool, Notice::new("pool-switch", message));
+                    }
                     return Ok(Some(pinned));
                 }
                 last = Some(choice);
@@ -231,10 +236,20 @@ impl PoolTurn {
             "`{}` failed ({}): `{}` is asked now",
             pinned.alias, attempt.code, next.alias
         );
-        host.notify(Notice::new("pool-failover", message));
+        if let Some(pool) = self.chain.get(self.position) {
+            notify_user(host, pool, Notice::new("pool-failover", message));
+        }
         // Kept, because a program that chooses may answer differently a second time.
         self.ahead = Some(next);
         true
+    }
+}
+
+/// Reports a notice, unless the pool wants silence.
+fn notify_user(host: &Host, pool: &LoadedPool, notice: Notice) {
+    match pool.file.notify.unwrap_or_default() {
+        PoolNotify::Notice => host.notify(notice),
+        PoolNotify::Silent => {}
     }
 }
 

@@ -122,7 +122,7 @@ fn a_program_is_shown_the_models_that_fit_and_not_the_message() {
     assert_eq!(refused.code, Some(5), "{refused}");
     assert!(
         refused.stderr.contains(
-            "it reports an error: middle large default_alias input_tokens kind models needs output_tokens pool version no message"
+            "it reports an error: middle large complexity default_alias input_tokens kind models needs output_tokens pool version no message"
         ),
         "{refused}"
     );
