@@ -52,6 +52,46 @@ fn a_heading_that_the_place_is_not_under_makes_it_ambiguous() {
 }
 
 #[test]
+fn lines_at_the_margin_that_are_deeper_elsewhere_have_no_certain_place() {
+    let base =
+        "# Adds.\n# Fast.\ndef top(): pass\n\nclass A:\n    # Adds.\n    # Fast.\n    def a(self): pass\n";
+    let outer = base.replacen("Fast", "Slow", 1);
+    let inner = base.replace("    # Fast", "    # Slow");
+    for (hunk, wanted) in [
+        // The author may have left out the indentation of the class.
+        ("@@ @@\n # Adds.\n-# Fast.\n+# Slow.\n", Err("ambiguous")),
+        (
+            "@@ -9,2 +9,2 @@\n # Adds.\n-# Fast.\n+# Slow.\n",
+            Err("ambiguous"),
+        ),
+        ("@@ -1,2 +1,2 @@\n # Adds.\n-# Fast.\n+# Slow.\n", Ok(&outer)),
+        ("@@ @@\n-# Fast.\n+# Slow.\n def top(): pass\n", Ok(&outer)),
+        ("@@ @@\n-# Fast.\n+# Slow.\n def a(self): pass\n", Ok(&inner)),
+        ("@@ @@\n     # Adds.\n-    # Fast.\n+    # Slow.\n", Ok(&inner)),
+    ] {
+        assert_eq!(outcome(base, &diff(hunk)), wanted.cloned(), "{hunk}");
+    }
+}
+
+#[test]
+fn a_copy_with_the_exact_quotes_does_not_win_over_the_stated_line() {
+    let base = "say(\u{201c}a\u{201d})\nend\n\nsay(\"a\")\nend\n";
+    let body = " say(\"a\")\n-end\n+fin\n";
+    let second = base.strip_suffix("end\n").unwrap().to_owned() + "fin\n";
+    for (header, wanted) in [
+        ("@@ -1,2 +1,2 @@", Err("ambiguous")),
+        ("@@ -4,2 +4,2 @@", Ok(second.clone())),
+        ("@@ -9,2 +9,2 @@", Ok(second.clone())),
+    ] {
+        assert_eq!(
+            outcome(base, &diff(&format!("{header}\n{body}"))),
+            wanted,
+            "{header}"
+        );
+    }
+}
+
+#[test]
 fn lines_that_come_back_in_a_result_that_stands_are_not_taken_again() {
     let wrap = "@@ -1,2 +1,3 @@\n-foo()\n-bar()\n+if x:\n+    foo()\n+    bar()\n";
     for (base, hunk, wanted) in [
