@@ -29,8 +29,9 @@
 //! 4. The hunks together ([`order::choose_places`]). The places of one file must not overlap and must keep one order,
 //!    that of the answer or that of the stated lines. This often leaves one candidate of several.
 //! 5. Objections. A place that other evidence speaks against is refused: the stated new line means another place
-//!    ([`places_by_new_lines`]), the heading belongs to another place ([`other_exact_place`]), or the line that ended
-//!    the hunk may be one more of its lines ([`accept_place`]).
+//!    ([`places_by_new_lines`]), the heading belongs to another place ([`other_exact_place`]), the lines are a deeper
+//!    block without its indentation ([`deeper_copies`]), or the line that ended the hunk may be one more of its lines
+//!    ([`accept_place`]).
 //!
 //! # Outcomes
 //!
@@ -67,7 +68,7 @@ use heading::SectionEnds;
 pub(crate) use indent::IndentShift;
 use index::LineIndex;
 pub(crate) use key::{MatchLevel, look_alike};
-use objections::{accept_place, is_contradicted, other_exact_place, places_by_new_lines};
+use objections::{accept_place, deeper_copies, is_contradicted, other_exact_place, places_by_new_lines};
 pub(crate) use suggest::suggest_places;
 
 /// File in which places are searched.
@@ -221,8 +222,16 @@ pub(crate) fn locate_hunks(
             (None, Some(start)) => other_exact_place(target, one, start, budget)?,
             (other, _) => other,
         };
+        let copies = match &chosen {
+            Ok(place) => deeper_copies(target, one, place, budget)?,
+            Err(_) => Vec::new(),
+        };
         settled.push(chosen.and_then(|place| match other {
             Some(other) => Err(PlaceMiss::Several(vec![place.start, other])),
+            None if !copies.is_empty() => {
+                let starts = std::iter::once(place.start).chain(copies);
+                Err(PlaceMiss::Several(starts.take(order::SHOWN).collect()))
+            }
             None => accept_place(target, one, place),
         }));
     }

@@ -8,16 +8,19 @@
 //! | the heading behind `@@` | a place outside the section of that heading |
 //! | the line that was taken for the end of the hunk | a place above an equal line of the file |
 //! | counts that are too high by the same number, and the stated line | a place where added lines are at the edge |
-//! | the stated line | a looser match elsewhere, if the lines fit the stated line except for blanks |
+//! | the stated line | a looser match elsewhere, if the lines fit the stated line except for blanks or look-alikes |
+//! | a deeper copy of the lines, if no number confirms the place and the hunk begins at the margin | an exact match: the author may have left out the indentation of the copy |
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{HunkPlace, MatchLevel, PlaceMiss, SoughtHunk, TargetFile, fits_exactly, heading, indent, key};
+use super::{
+    HunkPlace, IndentShift, MatchLevel, PlaceMiss, SoughtHunk, TargetFile, fits_exactly, heading, indent, key,
+};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 use crate::parse::{HunkLine, LineMark};
-use crate::text::{TextLine, trim_end};
+use crate::text::{TextLine, leading_blanks, trim, trim_end};
 
 /// Returns for each hunk at its stated old line the other place that its stated new line means, if the lines fit
 /// there, too. `None` if the two numbers agree.
@@ -106,7 +109,7 @@ pub(super) fn other_exact_place(
 }
 
 /// Returns the place, unless the hunk may continue below it, or its lines fit the stated place as well except for
-/// blanks.
+/// blanks or look-alikes.
 pub(super) fn accept_place(
     target: &TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -116,18 +119,16 @@ pub(super) fn accept_place(
         let Some(lines) = target.lines.get(start..start.saturating_add(one.old.len())) else {
             return false;
         };
-        [MatchLevel::Trailing, MatchLevel::Indent]
-            .into_iter()
-            .any(|level| {
-                let same = |(line, old): (&TextLine<'_>, &&HunkLine<'_>)| {
-                    key::line_key(level, line.text) == key::line_key(level, &old.text)
-                };
-                // Only looser rungs: an exact place elsewhere may be a copy of lines whose blanks were damaged in
-                // transport.
-                level > place.level
-                    && lines.iter().zip(&one.old).all(same)
-                    && indent::find_shift(level, &one.old, lines, one.hunk.marked).is_some()
-            })
+        MatchLevel::ALL.into_iter().any(|level| {
+            let same = |(line, old): (&TextLine<'_>, &&HunkLine<'_>)| {
+                key::line_key(level, line.text) == key::line_key(level, &old.text)
+            };
+            // Only looser rungs: an exact place elsewhere may be a copy of lines whose blanks or quotes were damaged
+            // in transport.
+            level > place.level
+                && lines.iter().zip(&one.old).all(same)
+                && indent::find_shift(level, &one.old, lines, one.hunk.marked).is_some()
+        })
     };
     let below = target
         .lines
@@ -149,6 +150,41 @@ pub(super) fn accept_place(
         }
         Some(_) | None => Ok(place),
     }
+}
+
+/// Returns the places at which the file has the lines of a hunk deeper by one shift. Returns none if the hunk shows that
+/// it has the file's indentation: its number is that of its place, or all its lines are indented.
+///
+/// Authors leave out the indentation that the lines of a block share. What is left can be the very text of another block
+/// of the file, as with comments of a type and of its methods, and nothing shows which block was meant.
+pub(super) fn deeper_copies(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    place: &HunkPlace,
+    budget: &mut WorkBudget,
+) -> Result<Vec<usize>, Refusal> {
+    let at_margin =
+        |line: &HunkLine<'_>| !trim(&line.text).is_empty() && leading_blanks(&line.text).is_empty();
+    if place.level >= MatchLevel::Indent
+        || one.old.is_empty()
+        || one.stated == Some(place.start)
+        || !one.hunk.lines.iter().any(at_margin)
+    {
+        return Ok(Vec::new());
+    }
+    let starts = target
+        .index
+        .find_runs(MatchLevel::Indent, &target.lines, &one.old, budget)?;
+    budget.spend(starts.len().saturating_mul(one.old.len()))?;
+    let mut copies = Vec::new();
+    for start in starts.into_iter().filter(|start| *start != place.start) {
+        let lines = target.lines.get(start..start + one.old.len()).unwrap_or_default();
+        let shift = indent::find_shift(MatchLevel::Indent, &one.old, lines, one.hunk.marked);
+        if matches!(shift, Some(IndentShift::Deeper(_))) && !is_contradicted(target, one, start, budget)? {
+            copies.push(start);
+        }
+    }
+    Ok(copies)
 }
 
 /// Returns true if the hunk lost a context line next to added lines at its edge: they then land above or below that

@@ -146,9 +146,10 @@ fn place_alone(
     }
 }
 
+/// Maximum number of candidates in a report.
+pub(super) const SHOWN: usize = 16;
+
 fn shown_starts(places: &[HunkPlace]) -> Vec<usize> {
-    /// Maximum number of candidates in a report.
-    const SHOWN: usize = 16;
     places.iter().map(|place| place.start).take(SHOWN).collect()
 }
 

@@ -11,7 +11,7 @@
 //! | all end with the same blanks more than the file's | loses these blanks, if all added lines have them |
 //! | some end with more blanks than the file's | must end without blanks |
 //! | have another indentation, by one shift | gets that shift |
-//! | show what the shift did to a line of blanks alone | of blanks alone: the same is done to it |
+//! | show what the shift did to a line of blanks alone | of blanks alone: the same is done to it; an empty one is refused if the shift may have emptied it |
 //! | do not show it | of blanks alone: is refused, unless it is empty, and so are all blank lines within 250 lines |
 //! | have tabs for spaces, or spaces for tabs, and the file has both within 250 lines | is refused if it has such an indentation |
 //!
@@ -128,6 +128,8 @@ impl<'l, 'h> AddedText<'l, 'h> {
             (ExtraTail::Uniform(_) | ExtraTail::Uneven, _) => return Err(UncertainBlanks),
         };
         match (deeper, shallower, self.blank_lines) {
+            // The shift empties a line of blanks alone, and leaves an empty one as it is: the author may have had either.
+            (Some(_), _, BlankLines::Changed) if text.is_empty() => Err(UncertainBlanks),
             (Some(extra), _, BlankLines::Changed) => Ok(Cow::Owned([extra, text].concat())),
             (Some(_), _, BlankLines::Unknown) if !text.is_empty() || self.has_blanks_alone() => {
                 Err(UncertainBlanks)
@@ -137,6 +139,13 @@ impl<'l, 'h> AddedText<'l, 'h> {
                 .map(Cow::Borrowed)
                 .ok_or(UncertainBlanks),
             (Some(_), _, BlankLines::Uneven) | (_, Some(_), BlankLines::Uneven) => Err(UncertainBlanks),
+            // Nothing shows whether the mark replaced a blank of a line that has no more than blanks.
+            (None, None, _)
+                if matches!(shift, IndentShift::LostBlank { .. })
+                    && (!text.is_empty() || self.mixes_indentation(text)) =>
+            {
+                Err(UncertainBlanks)
+            }
             (None, None, _) if self.shifts => shift.apply_to(text).map(Cow::Owned).ok_or(UncertainBlanks),
             (Some(_), _, BlankLines::Unknown | BlankLines::Kept)
             | (_, Some(_), BlankLines::Changed | BlankLines::Unknown | BlankLines::Kept)
@@ -221,13 +230,13 @@ fn blank_lines(
     shift: &IndentShift,
     tail: ExtraTail<'_>,
 ) -> BlankLines {
-    let shows_less = matches!(shift, IndentShift::Shallower(_));
+    let shifted = matches!(shift, IndentShift::Deeper(_) | IndentShift::Shallower(_));
     let blank = old
         .iter()
         .zip(here)
         .filter(|(old, _)| old.mark != LineMark::Add && trim(&old.text).is_empty())
-        // An empty line cannot get longer by mistake: it does not show what became of lines of blanks.
-        .filter(|(old, line)| !(shows_less && old.text.is_empty() && line.text.is_empty()));
+        // An empty line is the same before and after: it does not show what became of lines of blanks.
+        .filter(|(old, line)| !(shifted && old.text.is_empty() && line.text.is_empty()));
     let (mut kept, mut changed, mut any) = (true, true, false);
     for (old, line) in blank {
         let (hunk, file) = (old.text.as_ref(), line.text);

@@ -52,6 +52,76 @@ fn a_heading_that_the_place_is_not_under_makes_it_ambiguous() {
 }
 
 #[test]
+fn lines_at_the_margin_that_are_deeper_elsewhere_have_no_certain_place() {
+    let base =
+        "# Adds.\n# Fast.\ndef top(): pass\n\nclass A:\n    # Adds.\n    # Fast.\n    def a(self): pass\n";
+    let outer = base.replacen("Fast", "Slow", 1);
+    let inner = base.replace("    # Fast", "    # Slow");
+    for (hunk, wanted) in [
+        // The author may have left out the indentation of the class.
+        ("@@ @@\n # Adds.\n-# Fast.\n+# Slow.\n", Err("ambiguous")),
+        (
+            "@@ -9,2 +9,2 @@\n # Adds.\n-# Fast.\n+# Slow.\n",
+            Err("ambiguous"),
+        ),
+        ("@@ -1,2 +1,2 @@\n # Adds.\n-# Fast.\n+# Slow.\n", Ok(&outer)),
+        ("@@ @@\n-# Fast.\n+# Slow.\n def top(): pass\n", Ok(&outer)),
+        ("@@ @@\n-# Fast.\n+# Slow.\n def a(self): pass\n", Ok(&inner)),
+        ("@@ @@\n     # Adds.\n-    # Fast.\n+    # Slow.\n", Ok(&inner)),
+    ] {
+        assert_eq!(outcome(base, &diff(hunk)), wanted.cloned(), "{hunk}");
+    }
+}
+
+#[test]
+fn a_copy_with_the_exact_quotes_does_not_win_over_the_stated_line() {
+    let base = "say(\u{201c}a\u{201d})\nend\n\nsay(\"a\")\nend\n";
+    let body = " say(\"a\")\n-end\n+fin\n";
+    let second = base.strip_suffix("end\n").unwrap().to_owned() + "fin\n";
+    for (header, wanted) in [
+        ("@@ -1,2 +1,2 @@", Err("ambiguous")),
+        ("@@ -4,2 +4,2 @@", Ok(second.clone())),
+        ("@@ -9,2 +9,2 @@", Ok(second.clone())),
+    ] {
+        assert_eq!(
+            outcome(base, &diff(&format!("{header}\n{body}"))),
+            wanted,
+            "{header}"
+        );
+    }
+}
+
+#[test]
+fn an_added_line_of_blanks_is_refused_if_a_shift_may_have_changed_it() {
+    let base = "class A:\n    def f(self):\n        return 1\n    \n    def g(self):\n        return 2\n";
+    // Four blanks of the file are an empty line here; so may be those of the added line, or it had none.
+    let hunk = |added: &str| {
+        diff(&format!(
+            "@@ @@\n def f(self):\n     return 1\n{added} \n def g(self):\n"
+        ))
+    };
+    assert_eq!(outcome(base, &hunk("+\n")), Err("does-not-apply"));
+    let landed = base.replace("1\n", "1\n    # end\n");
+    assert_eq!(outcome(base, &hunk("+# end\n")), Ok(landed));
+    // Empty lines in both show nothing, and the file has lines of blanks elsewhere.
+    let base =
+        format!("{base}\nclass B:\n    def h(self):\n        pass\n\n    def i(self):\n        pass\n");
+    let hunk = |added: &str| {
+        diff(&format!(
+            "@@ @@\n def h(self):\n     pass\n{added} \n def i(self):\n"
+        ))
+    };
+    assert_eq!(outcome(&base, &hunk("+\n")), Err("does-not-apply"));
+    // The marks took the place of a blank.
+    let lost = |added: &str| diff(&format!("@@ @@\n   a\n- b\n+ c\n{added}   d\n"));
+    assert_eq!(
+        outcome("  a\n  b\n  d\n", &lost("")),
+        Ok("  a\n  c\n  d\n".to_owned())
+    );
+    assert_eq!(outcome("  a\n  b\n  d\n", &lost("+ \n")), Err("does-not-apply"));
+}
+
+#[test]
 fn lines_that_come_back_in_a_result_that_stands_are_not_taken_again() {
     let wrap = "@@ -1,2 +1,3 @@\n-foo()\n-bar()\n+if x:\n+    foo()\n+    bar()\n";
     for (base, hunk, wanted) in [
