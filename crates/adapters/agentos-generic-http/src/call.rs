@@ -68,8 +68,6 @@ pub(crate) struct HttpChat<'a, S> {
     adapter: &'a HttpAdapter<S>,
     work: ModelWork<'a>,
     deadline: Deadline,
-    /// Deadline of an answer that may come as one document. `None` if its pieces are wanted.
-    whole: Option<Deadline>,
     stage: CallStage<'a>,
     ready: VecDeque<ChatEvent>,
 }
@@ -87,17 +85,8 @@ impl<'a, S: Service> HttpChat<'a, S> {
             adapter,
             work,
             deadline,
-            whole: None,
             stage: CallStage::New,
             ready: VecDeque::new(),
-        }
-    }
-
-    /// Lets the answer come as one document, within this deadline, if the wire has such answers.
-    pub(crate) fn joined_within(self, deadline: Deadline) -> Self {
-        Self {
-            whole: Some(deadline),
-            ..self
         }
     }
 
@@ -130,9 +119,7 @@ impl<'a, S: Service> HttpChat<'a, S> {
         let settings = server.settings();
         let abilities = ask.wire.abilities(&settings.provider);
         let prepared = prepare_messages(&work.chat.messages, &abilities);
-        let whole = self.whole.filter(|_| ask.wire.answers_whole());
         let job = ModelRequest {
-            stream: whole.is_none(),
             stable_messages: count_stable(
                 &work.chat.messages,
                 work.chat.cache.messages,
@@ -143,7 +130,6 @@ impl<'a, S: Service> HttpChat<'a, S> {
         };
         let request = server.task_request(ask.url.clone(), ask.wire.build_request(&job));
         let max_tokens = job.max_tokens;
-        self.deadline = whole.unwrap_or(self.deadline);
         let mut warnings = ask.notes.clone();
         warnings.extend(prepared.notices);
         // A profile may state the model's maximum, while the server has loaded it with a shorter context. The server's own

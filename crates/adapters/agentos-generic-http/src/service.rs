@@ -190,17 +190,6 @@ impl<S: Service> Model for HttpAdapter<S> {
         };
         Box::new(HttpChat::new(self, work, deadline))
     }
-
-    fn chat_whole<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
-        let deadline = self.server.chat_deadline();
-        let work = ModelWork {
-            chat: request,
-            task: None,
-        };
-        // A server that sends no pieces is silent until its answer is complete.
-        let whole = Deadline::after(self.server.settings().total_timeout);
-        Box::new(HttpChat::new(self, work, deadline).joined_within(whole))
-    }
 }
 
 impl<S: Service> Adapter for HttpAdapter<S> {

@@ -87,11 +87,6 @@ pub trait Wire: Send + Sync {
     /// If the event does not have the structure of this wire.
     fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault>;
 
-    /// Returns true if a whole answer is the same as a streamed one, so that a caller who sees no pieces gets it as one document.
-    fn answers_whole(&self) -> bool {
-        false
-    }
-
     /// Returns what the wire takes in messages. By default text alone, for every provider.
     fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {
         WireAbilities {

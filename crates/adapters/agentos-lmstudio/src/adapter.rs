@@ -70,8 +70,13 @@ impl Service for LmStudioService {
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>> {
         Box::pin(async move {
             let url = ChatWire::url_below(&call.base.without_last("v1").join("v1"));
-            let prepared =
-                |model| PreparedTask::new(url, Arc::new(ChatWire::new(LimitField::MaxTokens)), model);
+            let prepared = |model| {
+                PreparedTask::new(
+                    url,
+                    Arc::new(ChatWire::new(LimitField::MaxTokens).without_json_mode()),
+                    model,
+                )
+            };
             // The length was read from the server when the files were chosen.
             let loaded = work.task.and_then(|task| task.limits.loaded_context);
             if let (Some(model), Some(loaded)) = (call.wanted_model(), loaded) {

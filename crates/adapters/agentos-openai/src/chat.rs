@@ -34,13 +34,26 @@ impl LimitField {
 pub struct ChatWire {
     limit: LimitField,
     grammar: Option<String>,
+    /// False if the server has no format of its own for any JSON object.
+    has_json_mode: bool,
 }
 
 impl ChatWire {
     /// Makes the wire with the server's name for the limit.
     #[must_use]
     pub fn new(limit: LimitField) -> Self {
-        Self { limit, grammar: None }
+        Self {
+            limit,
+            grammar: None,
+            has_json_mode: true,
+        }
+    }
+
+    /// Asks for any JSON object by a schema, for LM Studio: it refuses the format `json_object` (lmstudio-bug-tracker, issue 189).
+    #[must_use]
+    pub fn without_json_mode(mut self) -> Self {
+        self.has_json_mode = false;
+        self
     }
 
     /// Sets a grammar in GBNF, which only llama.cpp's server reads.
@@ -95,11 +108,13 @@ impl Wire for ChatWire {
             body.insert("stop".to_owned(), json!(job.stop));
         }
         if let Some(schema) = &job.chat.answer_schema {
-            let format = match job.chat.wants_any_object() {
-                true => json!({"type": "json_object"}),
-                false => {
-                    json!({"type": "json_schema", "json_schema": {"name": "edits", "strict": true, "schema": schema}})
-                }
+            let any = job.chat.wants_any_object();
+            let described = |strict: bool| json!({"type": "json_schema", "json_schema": {"name": "edits", "strict": strict, "schema": schema}});
+            let format = match (any, self.has_json_mode) {
+                (true, true) => json!({"type": "json_object"}),
+                // Strict schemas must name every property.
+                (true, false) => described(false),
+                (false, _) => described(true),
             };
             body.insert("response_format".to_owned(), format);
         }
@@ -107,10 +122,6 @@ impl Wire for ChatWire {
             body.insert("grammar".to_owned(), grammar.as_str().into());
         }
         Value::Object(body)
-    }
-
-    fn answers_whole(&self) -> bool {
-        true
     }
 
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {

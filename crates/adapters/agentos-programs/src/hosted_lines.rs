@@ -5,7 +5,7 @@
 //!
 //! | state of a request | who changes it | line | next state |
 //! |---|---|---|---|
-//! | connecting | the parent connects to the server | – | waiting |
+//! | connecting | the parent connects to the server, unless the process has an idle connection | – | waiting |
 //! | waiting | the process is ready and has room | `request` | running |
 //! | waiting | the reader is dropped | – | ended, nothing was written |
 //! | waiting | the process ends | – | waiting, for the next process |

@@ -1,7 +1,8 @@
 //! Confined processes of one adapter, which serve many requests.
 //!
 //! A server that cannot be reached must fail a request with the same error as an adapter outside of a sandbox would. So each request
-//! is connected first, outside, and a failed connection is served by a process without a network, which finds the same.
+//! is connected first, outside, and a failed connection is served by a process without a network, which finds the same. The exception is
+//! a request for which the process has an idle connection.
 //!
 //! Owns: the connection of a request, and which process it goes to. Never: lets a process reach another address.
 

@@ -164,8 +164,8 @@ impl ProcessSlot {
     pub(crate) fn add_on_idle(&self, request: WaitingRequest) -> Result<u64, Box<WaitingRequest>> {
         let mut state = self.lock();
         let in_use = state.table.count_running() + state.waiting.len();
-        // A connection that the server has closed is not counted any more. One that is closed before the request reaches it fails the
-        // request, or is replaced by the process through the same outlet.
+        // A connection that the server has closed is not counted any more. Instead of one that is closed on the way, the process makes
+        // another through the same outlet, or its adapter reports that the connection was closed.
         if state.is_closed || state.phase != RunPhase::Serving || state.ready.count_open() <= in_use {
             return Err(Box::new(request));
         }

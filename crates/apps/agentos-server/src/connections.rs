@@ -3,7 +3,7 @@
 //! | state of a connection | it makes room |
 //! |---|---|
 //! | no request yet, or between two | if no other of these has waited longer |
-//! | a request is answered, from its whole head to the last byte of the answer | never |
+//! | a request is answered, from its whole head until the last piece of the answer is handed to the connection | never |
 //!
 //! Owns: their number, and this choice. Never: reads a request.
 
@@ -35,7 +35,7 @@ struct OpenConnection {
     running: usize,
     /// Event after which no request was answered any more.
     idle_since: u64,
-    /// Tells the connection to end.
+    /// Signal to the connection to end.
     leave: Arc<Notify>,
 }
 
@@ -47,7 +47,7 @@ pub struct ConnectionSeat {
 }
 
 /// A request that is answered, until this value is dropped.
-struct RunningRequest {
+pub struct RunningRequest {
     connections: OpenConnections,
     id: u64,
 }
@@ -99,15 +99,10 @@ impl ConnectionSeat {
         self.leave.notified().await;
     }
 
-    /// Marks a request as answered from now on, until its response has been written or dropped.
-    pub fn hold_request(&self) -> impl FnOnce(Body) -> Body + use<> {
-        let request = RunningRequest::begin(&self.connections, self.id);
-        move |inner| {
-            Body::new(HeldBody {
-                inner,
-                _request: request,
-            })
-        }
+    /// Marks a request as answered from now on, until the returned value, or the body that it holds, is dropped. `None` if the
+    /// connection has lost its place, so that the request must not begin.
+    pub fn hold_request(&self) -> Option<RunningRequest> {
+        RunningRequest::begin(&self.connections, self.id)
     }
 }
 
@@ -118,14 +113,20 @@ impl Drop for ConnectionSeat {
 }
 
 impl RunningRequest {
-    fn begin(connections: &OpenConnections, id: u64) -> Self {
-        if let Some(open) = connections.lock().open.get_mut(&id) {
-            open.running += 1;
-        }
-        Self {
+    fn begin(connections: &OpenConnections, id: u64) -> Option<Self> {
+        connections.lock().open.get_mut(&id)?.running += 1;
+        Some(Self {
             connections: connections.clone(),
             id,
-        }
+        })
+    }
+
+    /// Holds the request until its answer is dropped.
+    pub fn hold_body(self, inner: Body) -> Body {
+        Body::new(HeldBody {
+            inner,
+            _request: self,
+        })
     }
 }
 
@@ -184,16 +185,18 @@ mod tests {
     fn the_connection_that_was_idle_for_longest_makes_room_and_one_with_a_request_never() {
         let connections = OpenConnections::new(3);
         let [one, two, three] = [0; 3].map(|_| connections.admit().unwrap());
-        let answer_of_one = one.hold_request()(Body::empty());
+        let hold = |seat: &ConnectionSeat| seat.hold_request().unwrap().hold_body(Body::empty());
+        let answer_of_one = hold(&one);
         // Two has had a request, so three was idle for longer.
-        drop(two.hold_request()(Body::empty()));
+        drop(hold(&two));
         let four = connections.admit().unwrap();
         assert_eq!(
             [&one, &two, &three, &four].map(has_to_leave),
             [false, false, true, false]
         );
-        let answer_of_two = two.hold_request()(Body::empty());
-        let answer_of_four = four.hold_request()(Body::empty());
+        assert!(three.hold_request().is_none(), "it has lost its place");
+        let answer_of_two = hold(&two);
+        let answer_of_four = hold(&four);
         assert!(connections.admit().is_none(), "each is answering");
         drop(answer_of_one);
         let five = connections.admit().unwrap();

@@ -31,6 +31,7 @@ mod rest;
 mod routes;
 mod serve;
 mod talks;
+mod timed_body;
 mod v1;
 mod v1_fault;
 

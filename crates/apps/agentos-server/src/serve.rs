@@ -5,7 +5,7 @@
 //! | limit | against |
 //! |---|---|
 //! | 10 s for a request's head, also between two requests | clients that send a byte at a time, and idle sockets |
-//! | 60 s for a request that is no stream | bodies that never end |
+//! | 60 s for a request's body | bodies that never end |
 //! | 512 connections; another one takes the place of the one that is idle for longest | floods, and thousands of idle sockets |
 
 use std::convert::Infallible;
@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_host::{EffectError, Host, ServiceAddress};
-use axum::response::Response;
+use axum::extract::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -29,9 +30,12 @@ use crate::args::ServerArgs;
 use crate::connections::{ConnectionSeat, OpenConnections};
 use crate::desk::ServiceDesk;
 use crate::routes::make_routes;
+use crate::timed_body::TimedBody;
 
 /// Longest time for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// Longest time for the body of a request.
+const BODY_TIME: Duration = Duration::from_secs(60);
 /// Most connections at once.
 const MOST_CONNECTIONS: usize = 512;
 /// Largest head of a request.
@@ -251,10 +255,14 @@ async fn seat_connection(
     let routes = routes.clone();
     tokio::spawn(async move {
         tokio::select! {
-            () = serve_connection(stream, routes, &seat) => {}
+            // First, so that no request begins on a connection that has lost its place.
+            biased;
             () = seat.await_leave() => {}
+            () = serve_connection(stream, routes, &seat) => {}
         }
     });
+    // A new connection reads its request before others can take its place.
+    tokio::task::yield_now().await;
 }
 
 async fn serve_connection(
@@ -263,10 +271,14 @@ async fn serve_connection(
     seat: &ConnectionSeat,
 ) {
     let routes = TowerToHyperService::new(routes);
-    let service = service_fn(|request| {
-        let hold = seat.hold_request();
-        let response = routes.call(request);
-        async { response.await.map(|response: Response| response.map(hold)) }
+    let service = service_fn(|request: Request<Incoming>| {
+        let held = seat.hold_request();
+        let response = routes.call(request.map(|body| TimedBody::new(body, BODY_TIME)));
+        async {
+            let held = held.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionAborted))?;
+            let Ok(response) = response.await;
+            Ok::<_, io::Error>(response.map(|body| held.hold_body(body)))
+        }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())

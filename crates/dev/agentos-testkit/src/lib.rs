@@ -6,6 +6,7 @@ pub mod cli;
 pub mod contract;
 pub mod disk;
 pub mod http;
+pub mod keeping;
 pub mod landing;
 pub mod llama;
 pub mod llama_router;

@@ -37,8 +37,8 @@ pub struct NetConfig {
     pub socket: Option<PathBuf>,
     /// Time for which a connection waits for another request. `None` closes each connection with its answer.
     ///
-    /// A server that closes a waiting connection at the moment the next request goes out fails that request, and it is not sent
-    /// twice. So the time must be shorter than that of the servers: 5 seconds for Node, uvicorn and llama.cpp.
+    /// A server that closes a waiting connection at the moment the next request goes out fails that request, which is not sent again
+    /// here. So the time must be shorter than that of the servers: 5 seconds for Node, uvicorn and llama.cpp.
     pub keep_idle: Option<Duration>,
 }
 

@@ -69,7 +69,7 @@ pub struct AgentAnswer {
     pub data: Option<Value>,
     /// True if the call failed and the text is the reason.
     pub is_error: bool,
-    /// Code of the failure, for programs: one of `MESSAGES.md`, or of [`CallRefusal`]. `None` if there is no failure.
+    /// Code of the failure, for programs: one of `MESSAGES.md`, or of [`CallRefusal`]; `failed` for one without a code of its own. `None` if there is no failure.
     pub code: Option<String>,
 }
 
@@ -139,6 +139,9 @@ impl AgentTools {
         });
         AgentAnswer {
             text: limit_text(answer.text, TEXT_LIMIT),
+            code: answer
+                .code
+                .or_else(|| answer.is_error.then(|| "failed".to_owned())),
             ..answer
         }
     }

@@ -18,7 +18,7 @@ use crate::options::ProviderChoice;
 pub(crate) use kept::KeptModels;
 pub(crate) use opened::{OpenedModel, ReadyModel};
 
-/// What the calls of one front end share. Clones share it too.
+/// Desk that the calls of one front end share. Clones share it too.
 #[derive(Clone)]
 pub(crate) struct CallDesk {
     pub(crate) host: Host,

@@ -6,7 +6,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentos_api::Notice;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource, may_have_cost};
@@ -19,7 +18,7 @@ use crate::chat_report::ChatReport;
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::hosted::ModelProcesses;
-use crate::ledger::ExpectedTurn;
+use crate::ledger::{ExpectedTurn, unwritten_notice};
 use crate::model_memory::{FirstLook, await_first_request};
 use crate::options::ProviderChoice;
 use crate::pools::{PinnedMember, PoolQuery, PoolTurn};
@@ -374,8 +373,7 @@ impl ChatAnswer<'_> {
 
 fn report_unwritten(call: &ChatCall, written: Result<(), EffectError>) {
     if let Err(error) = written {
-        let message = format!("the cost of this message is not in the ledger: {}", error.message);
-        call.desk.host.notify(Notice::new("ledger-unwritten", message));
+        call.desk.host.notify(unwritten_notice(&error));
     }
 }
 

@@ -27,6 +27,7 @@ use crate::session::SessionFolders;
 use crate::tool_notices::tool_notice;
 use crate::tools::Tool;
 use crate::{clock, programs};
+pub(crate) use processes::MOST_PROCESSES;
 pub use processes::ModelProcesses;
 use processes::ProcessKey;
 

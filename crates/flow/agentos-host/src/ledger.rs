@@ -20,6 +20,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentos_api::Notice;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
 use agentos_evidence::{EvidenceError, RecordKind, RunFacts, Store};
@@ -44,7 +45,7 @@ const DATABASE: &str = "ledger-database";
 /// Name of the tape's folder.
 const TAPE: &str = "ledger";
 
-/// Where the turns of a front end are written.
+/// Way of a front end's turns to the ledger.
 #[derive(Clone)]
 pub(crate) enum TurnLedger {
     /// Each turn by itself, on the thread of its caller.
@@ -154,6 +155,10 @@ impl Ledger {
             .as_ref()
             .map(|found| &found.key)
             .map_err(UnsignedReason::in_words);
+        // The folder may have been removed while a service runs. Made by the tape, others could read it.
+        if let Err(error) = make_private_folder(&self.folder) {
+            return vec![Err(store_error(&error)); turns.len()];
+        }
         let now = SystemClock.now();
         let placed = turns.iter().map(|turn| {
             let body = to_body(turn.body)?;
@@ -307,6 +312,12 @@ impl Ledger {
             .finish_removals(|id| database.is_text_used(id).unwrap_or(true));
         removed.map_err(|error| ledger_error(&error))
     }
+}
+
+/// Makes the notice of a turn that is not on the ledger.
+pub(crate) fn unwritten_notice(error: &EffectError) -> Notice {
+    let message = format!("the cost of this message is not in the ledger: {}", error.message);
+    Notice::new("ledger-unwritten", message)
 }
 
 /// Returns the folder of the tape. `None` if there is no ledger yet.

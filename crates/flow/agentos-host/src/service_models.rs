@@ -125,7 +125,7 @@ impl ServiceModels {
         request: ChatRequest,
         turn: &RunId,
     ) -> Result<ChatCall, EffectError> {
-        // Opened before anything else: a message whose cost cannot be recorded is not sent.
+        // First: without a writer of the ledger, nothing is sent.
         let desk = self.find_desk()?;
         let (choice, is_pool) = self.resolve_name(name)?;
         let provider = ProviderChoice {
@@ -149,7 +149,7 @@ impl ServiceModels {
     fn find_desk(&self) -> Result<CallDesk, EffectError> {
         // A writer is put in whole, so the value is valid even after a panic of another thread.
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = match ledger.as_ref() {
+        let writer = match ledger.as_ref().filter(|writer| !writer.has_ended()) {
             Some(writer) => writer.clone(),
             None => ledger.insert(LedgerWriter::start(&self.host)?).clone(),
         };
@@ -238,7 +238,7 @@ impl ServiceModels {
         Ok(offered)
     }
 
-    /// Finds the provider and model that a name means. True if it is a pool, which chooses anew for each request.
+    /// Finds the provider and model that a name means. True if it is a pool, which chooses again for each request.
     fn resolve_name(&self, name: &str) -> Result<(ProviderChoice, bool), EffectError> {
         let tools = read_tools(&self.host)?;
         let named = match name {

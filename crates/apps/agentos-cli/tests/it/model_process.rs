@@ -1,11 +1,9 @@
 //! One confined process that serves many requests, with real processes and a fake server.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
@@ -17,6 +15,7 @@ use agentos_model::{ChatEvent, ChatMessage, ChatRequest, ChatStream, Model};
 use agentos_programs::{Host as HostProgram, HostedModel, ModelProcess, ProcessLimits};
 use agentos_sandbox::Sandbox;
 use agentos_testkit::cli::{program, send_signal};
+use agentos_testkit::keeping::start_keeping_server;
 use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::{FakeServer, Recorded, Reply, closed_port, head};
 use agentos_tool::{BoxFuture, ToolError};
@@ -157,71 +156,12 @@ fn many_requests_at_once_share_one_process_and_are_not_mixed() {
     assert_eq!(left.count(), 0, "the folders of the processes are gone");
 }
 
-/// A server that keeps its connections, as most do, and the number of connections that were made. A request for `bye` ends its own.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the fake server of the tests closes each connection"
-)]
-fn keeping_server() -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let made = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&made);
-    // Ends with the test's process, as its connections do.
-    std::thread::spawn(move || {
-        for connection in listener.incoming() {
-            count.fetch_add(1, Ordering::SeqCst);
-            std::thread::spawn(move || keep_answering(connection.unwrap()));
-        }
-    });
-    (url, made)
-}
-
-fn keep_answering(connection: TcpStream) {
-    let mut input = BufReader::new(connection.try_clone().unwrap());
-    let mut output = connection;
-    loop {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            if input.read_line(&mut line).unwrap_or(0) == 0 {
-                return;
-            }
-            let line = line.trim_end().to_ascii_lowercase();
-            if let Some(number) = line.strip_prefix("content-length: ") {
-                length = number.parse().unwrap();
-            }
-            if line.is_empty() {
-                break;
-            }
-        }
-        let mut body = vec![0; length];
-        input.read_exact(&mut body).unwrap();
-        let body = String::from_utf8(body).unwrap();
-        let mut answer =
-            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-                .to_owned();
-        let mut add = |text: &str| answer.push_str(&format!("{:x}\r\n{text}\r\n", text.len()));
-        for piece in ["one ", "two ", "three"] {
-            let piece = json!({"choices": [{"index": 0, "delta": {"content": piece}}]});
-            add(&format!("data: {piece}\n\n"));
-        }
-        let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
-        add(&format!("data: {end}\n\ndata: [DONE]\n\n"));
-        add("");
-        output.write_all(answer.as_bytes()).unwrap();
-        if body.contains("bye") {
-            return;
-        }
-    }
-}
-
 #[test]
 fn a_process_keeps_its_connection_for_the_next_request_and_makes_a_new_one_after_the_server_closed_it() {
     if !sandbox_holds() {
         return;
     }
-    let ((url, made), folder) = (keeping_server(), TestRepo::new());
+    let ((url, made), folder) = (start_keeping_server().unwrap(), TestRepo::new());
     let processes = ModelProcesses::new();
     let model = host_at(&folder).open_model(&choice_at(&url), &processes).unwrap();
     for _ in 0..20 {
@@ -242,10 +182,10 @@ fn the_pieces_of_an_answer_that_is_wanted_whole_are_joined() {
     if !sandbox_holds() {
         return;
     }
-    let ((url, _), folder) = (keeping_server(), TestRepo::new());
+    let ((url, _), folder) = (start_keeping_server().unwrap(), TestRepo::new());
     let processes = ModelProcesses::new();
     let model = host_at(&folder).open_model(&choice_at(&url), &processes).unwrap();
-    let request = request("hi");
+    let (request, big_request) = (request("hi"), request("big"));
     let texts_of = |mut stream: Box<dyn ChatStream + '_>| {
         block_on(async {
             let mut texts = Vec::new();
@@ -260,6 +200,13 @@ fn the_pieces_of_an_answer_that_is_wanted_whole_are_joined() {
     };
     assert_eq!(texts_of(model.chat(&request)), ["one ", "two ", "three"]);
     assert_eq!(texts_of(model.chat_whole(&request)), ["one two three"]);
+    // One that is longer than the window of the process comes in as many lines as the window needs.
+    let big = echo_server();
+    let model = host_at(&folder)
+        .open_model(&choice_at(&big.url()), &processes)
+        .unwrap();
+    let expected: String = (0..4000).map(|number| format!("{number:01000}")).collect();
+    assert_eq!(texts_of(model.chat_whole(&big_request)).concat(), expected);
 }
 
 #[test]

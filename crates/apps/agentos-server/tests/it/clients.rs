@@ -1,11 +1,11 @@
 //! Clients of OpenAI and Anthropic over the service, with a scripted server behind it.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agentos_testkit::http::RawAnswer;
+use agentos_testkit::http::{RawAnswer, begin_request};
 use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::{FakeServer, Recorded, Reply, closed_port};
 use insta::assert_snapshot;
@@ -138,7 +138,6 @@ fn the_format_of_an_answer_reaches_the_vendor() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the test's own files")]
 fn a_change_of_the_settings_counts_from_the_next_request_on() {
     let vendor = start_vendor(|_| stream());
     let repo = TestRepo::new();
@@ -173,10 +172,13 @@ fn a_change_of_the_settings_counts_from_the_next_request_on() {
         "{}",
         refused.body
     );
-    std::fs::remove_file(settings.join("budgets.json")).unwrap();
+    write_file(
+        &settings.join("budgets.json"),
+        json!({"version": 1, "budgets": []}).to_string(),
+    );
     assert_eq!(ask_fast().status, 200);
-    std::fs::remove_file(settings.join("profiles/fast.json")).unwrap();
-    assert_eq!(ask_fast().status, 404);
+    write_file(&settings.join("profiles/fast.json"), "{".to_owned());
+    assert_eq!(ask_fast().status, 400, "the profile is broken now");
     let models: Vec<Value> = vendor
         .requests()
         .iter()
@@ -395,20 +397,17 @@ fn a_client_that_goes_away_closes_the_vendors_connection() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "these sockets send nothing")]
 fn thousands_of_idle_sockets_do_not_keep_others_out() {
     let vendor = start_vendor(|_| stream());
     let service = start_with(&[("fast", profile(&vendor.url()))]);
     // More than the service has room for; a third of them has sent half a head.
     let idle: Vec<TcpStream> = (0..700)
         .map(|at| {
-            let mut socket = TcpStream::connect(&service.address).unwrap();
-            if at % 3 == 0 {
-                socket
-                    .write_all(b"POST /v1/chat/completions HTTP/1.1\r\nHost: ")
-                    .unwrap();
-            }
-            socket
+            let half: &[u8] = match at % 3 {
+                0 => b"POST /v1/chat/completions HTTP/1.1\r\nHost: ",
+                _ => b"",
+            };
+            begin_request(&service.address, half).unwrap()
         })
         .collect();
     let answer = post(&service, "/v1/chat/completions", &ask("fast"));

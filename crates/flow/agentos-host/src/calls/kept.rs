@@ -6,7 +6,8 @@
 //! | a file has changed, or the model is older than the stamp's longest age | it is opened again, in the same process if nothing else is meant |
 //! | its model was never opened, or could not be | it is opened |
 //!
-//! Owns: which models are kept, and until when. Never: keeps a failure: a key that was missing is found as soon as it is there.
+//! Owns: which models are kept, and until when. Never: keeps a failure to open one. A model whose key was missing opens, and finds the
+//! key as soon as its file changes, or a second later.
 
 use std::borrow::Borrow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,12 +17,13 @@ use agentos_engine::ports::EffectError;
 use super::opened::ReadyModel;
 use super::stamp::SettingsStamp;
 use crate::host::Host;
-use crate::hosted::ModelProcesses;
+use crate::hosted::{MOST_PROCESSES, ModelProcesses};
 use crate::options::{ProviderChoice, ProviderOverrides};
 use crate::provider_kind::ProviderKind;
 
-/// Models of each list that are kept at most. The one that was used least recently is given up.
-const MOST_KEPT: usize = 64;
+/// Models of each list that are kept at most: both lists together no more than processes of models are kept. The one that was used least
+/// recently is given up.
+const MOST_KEPT: usize = MOST_PROCESSES / 2;
 
 /// Models that stay open. Clones share them.
 #[derive(Clone, Default)]
@@ -35,7 +37,7 @@ struct KeptState {
     chosen: KeptList<ModelKey>,
 }
 
-/// What an opened model depends on besides the files.
+/// Key of a model: everything but the files that it depends on.
 #[derive(PartialEq)]
 struct ModelKey {
     provider: ProviderKind,
@@ -72,10 +74,12 @@ impl<K: PartialEq> KeptList<K> {
         is_current.then_some(ready)
     }
 
-    /// Keeps a model. Returns what is given up for it, to be dropped after the lock: its end may wait for a process.
+    /// Keeps a model. Returns what is given up for it, to be dropped after the lock: its end may wait for a process. Models that are too
+    /// old to be used again are given up too, with their keys.
     fn keep(&mut self, kept: KeptModel<K>) -> Vec<KeptModel<K>> {
         let all = std::mem::take(&mut self.0).into_iter();
-        let (mut given_up, others): (Vec<_>, Vec<_>) = all.partition(|other| other.key == kept.key);
+        let (mut given_up, others): (Vec<_>, Vec<_>) =
+            all.partition(|other| other.key == kept.key || other.stamp.is_old());
         self.0 = others;
         self.0.push(kept);
         let surplus = self.0.len().saturating_sub(MOST_KEPT);

@@ -58,7 +58,12 @@ impl SettingsStamp {
 
     /// Returns true if the stamp is young, and no file has changed since.
     pub(super) fn is_current(&self) -> bool {
-        !self.until.remaining().is_zero() && self.is_unchanged()
+        !self.is_old() && self.is_unchanged()
+    }
+
+    /// Returns true if the settings must be read again in any case.
+    pub(super) fn is_old(&self) -> bool {
+        self.until.remaining().is_zero()
     }
 
     fn is_unchanged(&self) -> bool {
@@ -76,38 +81,4 @@ fn read_mark(path: &Path) -> Option<FileMark> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Environment;
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "the test's own files")]
-    fn a_stamp_differs_when_a_file_of_the_settings_comes_changes_or_goes() {
-        let home = tempfile::tempdir().unwrap();
-        let vars = [("HOME".to_owned(), home.path().display().to_string())];
-        let host = Host::new(Environment::new(vars, home.path().to_owned()));
-        let folder = host.environment().config_dir().unwrap();
-        let credentials = host.environment().credentials_file().unwrap();
-        fs::create_dir_all(folder.join("profiles")).unwrap();
-        fs::create_dir_all(credentials.parent().unwrap()).unwrap();
-        let names = ["config.toml", "models.json", "budgets.json", "profiles/fast.json"];
-        let files = names.map(|name| folder.join(name));
-        for file in files.iter().chain([&credentials]) {
-            let without = SettingsStamp::take(&host, "fast");
-            assert!(without.is_unchanged(), "{}", file.display());
-            fs::write(file, "{}").unwrap();
-            assert!(!without.is_unchanged(), "{} is new", file.display());
-            let with = SettingsStamp::take(&host, "fast");
-            fs::write(file, "{ }").unwrap();
-            assert!(!with.is_unchanged(), "{} has changed", file.display());
-            fs::remove_file(file).unwrap();
-            assert!(!with.is_unchanged(), "{} is gone", file.display());
-        }
-        let before = SettingsStamp::take(&host, "fast");
-        fs::write(folder.join("profiles/other.json"), "{}").unwrap();
-        assert!(
-            before.is_unchanged(),
-            "another provider's profile has no part in it"
-        );
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! This program as the confined process of an adapter: it reads requests until its input ends.
 //!
-//! Owns: the requests that run, the window of each, and their lines. Never: keeps anything of a request that has ended, or goes on
+//! Owns: the requests that run, the window of each, and their lines. Never: keeps anything but a connection of a request that has ended, or goes on
 //! without its parent.
 
 use std::collections::BTreeMap;
@@ -162,9 +162,14 @@ impl RunningRequests {
                     answer_chat(adapter.chat_whole(&request), (id, &own), &mut lines).await
                 }
             };
+            // The text of an answer that broke off in the middle. The end of a whole one comes after all its text.
+            if let Some(text) = lines.take_text() {
+                lines.await_room(&own).await;
+                own.count_sent(lines.add_event(id, text));
+            }
             // Before the line, so that a cancellation after it finds nothing to cancel.
             if running.lock().remove(&id).is_some() {
-                lines.add_end(id, end);
+                lines.add_line(&ChildLine::Answer { id, line: end });
                 lines.write_all();
             }
         });
@@ -208,11 +213,16 @@ async fn answer_chat(
         match event {
             Ok(Some(event @ ChatEvent::Finish(_))) => return HostedLine::Event { event },
             Ok(Some(event)) => {
-                if !window.has_room() {
-                    // While this waits, nobody reads the connection, so the server waits too.
-                    lines.write_all();
-                    window.wait_for_room().await;
+                if lines.joins(&event) {
+                    lines.join_text(event);
+                    continue;
                 }
+                // Each line has its own look at the window: the parent ends a process that sends one beyond it.
+                if let Some(text) = lines.take_text() {
+                    lines.await_room(window).await;
+                    window.count_sent(lines.add_event(id, text));
+                }
+                lines.await_room(window).await;
                 window.count_sent(lines.add_event(id, event));
             }
             // A stream ends with `Finish` or an error. This one broke that rule, and the parent reports a request without an end.
@@ -261,38 +271,34 @@ struct LineBatch {
 const LONGEST_TEXT: usize = 16 << 10;
 
 impl LineBatch {
-    /// Adds an event, and returns the length of the lines that were added.
-    fn add_event(&mut self, id: u64, event: ChatEvent) -> usize {
-        match event {
-            ChatEvent::Text { text } if self.is_whole && self.text.len() < LONGEST_TEXT => {
-                self.text.push_str(&text);
-                0
-            }
-            event => {
-                self.end_text(id)
-                    + self.add_line(&ChildLine::Answer {
-                        id,
-                        line: HostedLine::Event { event },
-                    })
-            }
+    /// Returns true if the event is only added to the text that waits.
+    fn joins(&self, event: &ChatEvent) -> bool {
+        self.is_whole && matches!(event, ChatEvent::Text { .. }) && self.text.len() < LONGEST_TEXT
+    }
+
+    fn join_text(&mut self, event: ChatEvent) {
+        if let ChatEvent::Text { text } = event {
+            self.text.push_str(&text);
         }
     }
 
-    /// Adds the line of a request's end after all its events.
-    fn add_end(&mut self, id: u64, line: HostedLine) {
-        self.end_text(id);
-        self.add_line(&ChildLine::Answer { id, line });
-    }
-
-    /// Makes a line of the joined text, and returns its length.
-    fn end_text(&mut self, id: u64) -> usize {
-        if self.text.is_empty() {
-            return 0;
-        }
+    /// Takes the joined text as one event. `None` if there is none.
+    fn take_text(&mut self) -> Option<ChatEvent> {
         let text = std::mem::take(&mut self.text);
-        let line = HostedLine::Event {
-            event: ChatEvent::Text { text },
-        };
+        (!text.is_empty()).then_some(ChatEvent::Text { text })
+    }
+
+    /// Waits for room in the window. While this waits, nobody reads the connection, so the server waits too.
+    async fn await_room(&mut self, window: &SendWindow) {
+        if !window.has_room() {
+            self.write_all();
+            window.wait_for_room().await;
+        }
+    }
+
+    /// Adds the line of an event, and returns its length.
+    fn add_event(&mut self, id: u64, event: ChatEvent) -> usize {
+        let line = HostedLine::Event { event };
         self.add_line(&ChildLine::Answer { id, line })
     }
 

@@ -11,7 +11,7 @@ use agentos_sandbox::SandboxProbe;
 use crate::servers::Hosting;
 
 /// Processes that are kept at most. The one that was used least recently is given up; it ends with its last request.
-const MOST_PROCESSES: usize = 32;
+pub(crate) const MOST_PROCESSES: usize = 32;
 
 /// Confined processes of models, one for each profile and key. A conversation keeps them from turn to turn, and a service shares one
 /// value between its threads. Clones share the processes, which end when the last one is dropped.

@@ -3,15 +3,16 @@
 //! | state of a turn | who changes it | next state |
 //! |---|---|---|
 //! | expected | its call was sent to a server | sent, or dropped with its call |
-//! | sent | the thread takes it, with the others that wait; while more are expected, it waits [`GROUP_DELAY`] for them | placed: it and its signed end have their numbers |
+//! | sent | the thread takes it, with the others that wait; while more are expected, it waits up to [`GROUP_DELAY`] for them | placed: it and its signed end have their numbers |
 //! | placed | one write and one sync for the group | durable; then its caller goes on |
 //! | placed | the group cannot be made durable | every caller of the group gets the failure |
 //! | sent | the service ends | the thread writes what waits, and ends |
 //!
 //! Owns: the group, and how long the key is kept. Never: lets a caller go on before its turn is durable.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -22,15 +23,17 @@ use agentos_net::Deadline;
 use agentos_tool::RunId;
 use tokio::sync::oneshot;
 
-use super::{Ledger, RecordedTurn};
+use super::{Ledger, RecordedTurn, unwritten_notice};
 use crate::evidence_key::{self, StoredKey, UnsignedReason};
 use crate::host::Host;
 
 /// Turns of one group at most, so that the first of them does not wait for all that come meanwhile.
 const MOST_TOGETHER: usize = 256;
-/// Time for which the first turn of a group waits for others, if calls are open. A sync costs the processor more than everything else that
-/// is written, and an answer takes far longer than this. PostgreSQL's `commit_delay` does the same.
-const GROUP_DELAY: Duration = Duration::from_millis(1);
+/// Longest time for which the first turn of a group waits for others, if calls are open. A sync costs the processor more than everything
+/// else that is written, and an answer takes far longer than this. PostgreSQL's `commit_delay` does the same.
+const GROUP_DELAY: Duration = Duration::from_millis(2);
+/// Number of looks in this time whether calls are still open.
+const GROUP_LOOKS: u32 = 4;
 /// Time for which the key is kept. After a rotation the old one signs that long, and its signatures stay trusted.
 const KEY_AGE: Duration = Duration::from_secs(1);
 
@@ -84,6 +87,11 @@ impl LedgerWriter {
         })))
     }
 
+    /// Returns true if the thread has ended, as after a panic. Then nothing is written any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.0.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Announces a turn.
     pub(crate) fn expect_turn(&self) -> ExpectedTurn {
         self.0.expected.fetch_add(1, Ordering::AcqRel);
@@ -122,19 +130,30 @@ impl Drop for WriterThread {
 
 /// Makes the error of a turn whose writer has ended.
 pub(super) fn lost_writer() -> EffectError {
-    EffectError::new(
-        Cause::Internal,
-        "ledger-ended",
-        "the thread of the ledger has ended",
-    )
+    EffectError::new(Cause::Internal, "thread", "the thread of the ledger has ended")
 }
 
 /// Writes groups of turns until all senders are gone.
 fn write_turns(host: &Host, ledger: &Ledger, receiver: &mpsc::Receiver<WaitingTurn>, expected: &AtomicUsize) {
     let mut key = KeptKey::default();
-    while let Ok(first) = receiver.recv() {
-        if expected.load(Ordering::Acquire) > 0 {
-            thread::sleep(GROUP_DELAY);
+    loop {
+        let first = match receiver.recv_timeout(KEY_AGE) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => {
+                key = KeptKey::default();
+                match receiver.recv() {
+                    Ok(first) => first,
+                    Err(_) => return,
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        // Ends early if all calls that are open have sent their turns.
+        for _ in 0..GROUP_LOOKS {
+            if expected.load(Ordering::Acquire) == 0 {
+                break;
+            }
+            thread::sleep(GROUP_DELAY / GROUP_LOOKS);
         }
         let others = receiver.try_iter().take(MOST_TOGETHER - 1);
         let group: Vec<WaitingTurn> = std::iter::once(first).chain(others).collect();
@@ -144,8 +163,10 @@ fn write_turns(host: &Host, ledger: &Ledger, receiver: &mpsc::Receiver<WaitingTu
         });
         let results = ledger.record_turns(&Vec::from_iter(turns), key.find(host));
         for (waiting, result) in group.into_iter().zip(results) {
-            // A caller that has gone needs no result.
-            let _ = waiting.written.send(result);
+            // A caller that has gone hears nothing, so its failure is a notice.
+            if let Err(Err(error)) = waiting.written.send(result) {
+                host.notify(unwritten_notice(&error));
+            }
         }
     }
 }
@@ -168,94 +189,4 @@ impl KeptKey {
 }
 
 #[cfg(test)]
-mod tests {
-    use agentos_evidence::VerifyChecks;
-    use agentos_ledger::{TurnEnd, TurnSource};
-
-    use super::*;
-    use crate::Environment;
-    use crate::clock::new_run;
-
-    fn host_in(home: &std::path::Path) -> Host {
-        let vars = [("HOME".to_owned(), home.display().to_string())];
-        Host::new(Environment::new(vars, home.to_owned()))
-    }
-
-    fn record() -> TurnRecord {
-        TurnRecord {
-            session: None,
-            source: TurnSource::Message,
-            repository: None,
-            runs: Vec::new(),
-            messages: Vec::new(),
-            choice: None,
-            discarded: Vec::new(),
-            calls: Vec::new(),
-            end: TurnEnd::Answered,
-        }
-    }
-
-    #[test]
-    fn turns_of_many_threads_are_each_on_the_tape_with_their_end() {
-        let home = tempfile::tempdir().unwrap();
-        let host = host_in(home.path());
-        let writer = LedgerWriter::start(&host).unwrap();
-        let send = || {
-            let sent: Vec<_> = (0..25)
-                .map(|_| {
-                    let turn = new_run();
-                    let result = writer.send_turn(&turn, record());
-                    (turn, result)
-                })
-                .collect();
-            let written = sent.into_iter().map(|(turn, result)| {
-                result.blocking_recv().unwrap().unwrap();
-                turn.to_string()
-            });
-            written.collect::<Vec<String>>()
-        };
-        let mut turns: Vec<String> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(send)).collect();
-            let turns = threads.into_iter().map(|thread| thread.join().unwrap());
-            turns.flatten().collect()
-        });
-        // One that nobody waits for is written before the thread ends.
-        let unheard = new_run();
-        drop(writer.send_turn(&unheard, record()));
-        turns.push(unheard.to_string());
-        drop(writer);
-        let tape = Ledger::open(&host).unwrap();
-        let kinds_of = |turn: &str| {
-            let records = tape.tape().run(turn).unwrap();
-            records.into_iter().map(|record| record.kind).collect::<Vec<_>>()
-        };
-        for turn in &turns {
-            assert_eq!(
-                kinds_of(turn).len(),
-                2,
-                "a turn and its end: {:?}",
-                kinds_of(turn)
-            );
-        }
-        let report = tape.tape().verify(&VerifyChecks::default()).unwrap();
-        assert!(report.findings.is_empty(), "{report:?}");
-    }
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "the test's own files")]
-    fn each_turn_of_a_group_hears_that_it_is_not_durable() {
-        let home = tempfile::tempdir().unwrap();
-        let host = host_in(home.path());
-        let writer = LedgerWriter::start(&host).unwrap();
-        let folder = home.path().join(".local/state/agentos/ledger");
-        // In the place of the tape is a folder now, in which nothing can be written.
-        std::fs::create_dir_all(folder.join("tape.jsonl")).unwrap();
-        let sent: Vec<_> = (0..3).map(|_| writer.send_turn(&new_run(), record())).collect();
-        for result in sent {
-            assert!(result.blocking_recv().unwrap().is_err());
-        }
-        std::fs::remove_dir(folder.join("tape.jsonl")).unwrap();
-        let later = writer.send_turn(&new_run(), record()).blocking_recv();
-        assert_eq!(later.unwrap(), Ok(()), "the next turns are written again");
-    }
-}
+mod tests;

@@ -57,7 +57,7 @@ pub(super) fn is_series(answer: &[u8]) -> bool {
 pub(super) struct SharedParts {
     /// All of them.
     pub all: BTreeSet<usize>,
-    /// Those that share a file with an earlier one.
+    /// Indexes of the parts that share a file with an earlier one.
     pub later: BTreeSet<usize>,
 }
 

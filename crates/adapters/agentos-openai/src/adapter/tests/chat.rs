@@ -1,6 +1,6 @@
 //! A conversation as a stream of events.
 
-use agentos_model::{ChatEvent, ChatFinish, ChatReply, ChatRequest, Model, ReplyBuilder};
+use agentos_model::{ChatEvent, ChatFinish, ChatRequest, Model, ReplyBuilder};
 use agentos_testkit::server::head;
 
 use super::*;
@@ -75,47 +75,6 @@ async fn pieces_arrive_one_by_one_and_end_with_the_end() {
         (end.finish, end.model_id.as_deref()),
         (FinishReason::Stop, Some("gpt-5.4"))
     );
-}
-
-/// Reads the reply to a request whose pieces nobody wants, without the time that it took.
-async fn read_whole(server: &FakeServer) -> ChatReply {
-    let adapter = adapter_for(settings(Some(&server.url()), None));
-    let request = ChatRequest::from_text("Hello");
-    let mut stream = adapter.chat_whole(&request);
-    let mut reply = ReplyBuilder::default();
-    while let Some(event) = stream.next_event().await.unwrap() {
-        reply.add_event(event);
-    }
-    let mut reply = reply.finish_reply("openai").unwrap();
-    reply.end.latency_ms = 0;
-    reply.end.endpoint = None;
-    reply
-}
-
-#[tokio::test]
-async fn a_whole_answer_comes_as_one_document_and_is_the_same_as_in_pieces() {
-    let call =
-        json!({"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{\"at\":1}"}});
-    let usage = json!({"prompt_tokens": 7, "completion_tokens": 2});
-    let mut streamed_call = call.clone();
-    streamed_call["index"] = json!(0);
-    let pieces = [
-        thinking("Hm."),
-        chunk("Good "),
-        chunk("day."),
-        json!({"choices": [{"delta": {"tool_calls": [streamed_call]}}]}).to_string(),
-        json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}], "usage": usage}).to_string(),
-    ];
-    let message = json!({"reasoning_content": "Hm.", "content": "Good day.", "tool_calls": [call]});
-    let document = json!({
-        "model": "gpt-5.4", "usage": usage, "choices": [{"message": message, "finish_reason": "tool_calls"}],
-    });
-    let whole = FakeServer::start(move |_| Reply::json(200, &document)).unwrap();
-    // Some servers stream whatever is asked.
-    let streaming = FakeServer::start(move |_| Reply::Bytes(events(&pieces))).unwrap();
-    assert_eq!(read_whole(&whole).await, read_whole(&streaming).await);
-    let sent = whole.requests()[0].json();
-    assert_eq!((sent.get("stream"), sent.get("stream_options")), (None, None));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loads the service: idle sockets, slow heads, large bodies, and kill -9 in the middle of it. Reports, and exits with 1 if a rule is broken.
 
-usage: load.py BIN [--sockets N] [--kills N]
+usage: service_load.py BIN [--sockets N] [--kills N]
 
 BIN is the folder with `agentos` and `agentos-server`. An upstream answers at once (`scripts/bench/floor`). Rules: a request is answered
 while N idle sockets are open; slow heads are closed; a body of 10 MB is answered or refused, and the memory stays bounded; after each
