@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the service with other gateways: processor time and memory, in one run, over one upstream that answers at once.
 
-usage: service.py BIN [--requests N] [--peers FOLDER] [--only NAME,...]
+usage: service.py BIN [--requests N] [--connections N] [--peers FOLDER] [--only NAME,...]
 
 BIN is the folder with `agentos-server` (a release build). The floor (`scripts/bench/floor`) is built once. With --peers, TensorZero
 and LiteLLM (PyPI) and Portkey (npm) are installed in FOLDER and measured too; each that cannot be had is named as skipped.
@@ -118,8 +118,12 @@ class Connection:
         self.buffer = self.buffer[count:]
 
 
-def send_load(address, path, headers, body, count, workers=4):
+WORKERS = 4
+
+
+def send_load(address, path, headers, body, count):
     """Sends requests from several connections. Returns the medians of both times in milliseconds."""
+    workers = WORKERS
     times, failures, lock = [], [], threading.Lock()
 
     def work(n):
@@ -185,14 +189,14 @@ class Gateway:
             row["idle_mb"] = read_memory(self.process.pid)
             for kind, stream in (("plain", False), ("stream", True)):
                 try:
-                    send_load(address, self.path, self.headers, self.body(stream), 80)
+                    send_load(address, self.path, self.headers, self.body(stream), 20 * WORKERS)
                     before = read_cpu(self.process.pid)
                     first, whole = send_load(address, self.path, self.headers, self.body(stream), count)
                 except RuntimeError as error:
                     # Portkey 1.15.2 answers each stream with 500 on Node 20.
                     print(f"{self.name}: {kind}: {str(error)[:150]}", file=sys.stderr)
                     continue
-                row[f"{kind}_cpu_ms"] = 1000 * (read_cpu(self.process.pid) - before) / (count // 4 * 4)
+                row[f"{kind}_cpu_ms"] = 1000 * (read_cpu(self.process.pid) - before) / (count // WORKERS * WORKERS)
                 row[f"{kind}_first_ms"], row[f"{kind}_whole_ms"] = first - upstream_times[stream][0], whole - upstream_times[stream][1]
             row["loaded_mb"] = read_memory(self.process.pid)
         finally:
@@ -294,9 +298,12 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binaries", type=pathlib.Path)
     parser.add_argument("--requests", type=int, default=2000)
+    parser.add_argument("--connections", type=int, default=4)
     parser.add_argument("--peers", type=pathlib.Path)
     parser.add_argument("--only", default="")
     args = parser.parse_args()
+    global WORKERS
+    WORKERS = args.connections
     only = {name for name in args.only.split(",") if name}
     subprocess.run(["cargo", "build", "--release", "-q", "--manifest-path", str(HERE / "floor/Cargo.toml"), "--target-dir", str(HERE.parents[1] / "target/floor")], check=True)
     built = HERE.parents[1] / "target/floor/release"

@@ -3,7 +3,7 @@
 //! | state of a turn | who changes it | next state |
 //! |---|---|---|
 //! | expected | its call was sent to a server | sent, or dropped with its call |
-//! | sent | the thread takes it, with the others that wait; while more are expected, it waits up to [`GROUP_DELAY`] for them | placed: it and its signed end have their numbers |
+//! | sent | the thread takes it, with the others that wait; while more are expected, it waits [`GROUP_DELAY`] for them | placed: it and its signed end have their numbers |
 //! | placed | one write and one sync for the group | durable; then its caller goes on |
 //! | placed | the group cannot be made durable | every caller of the group gets the failure |
 //! | sent | the service ends | the thread writes what waits, and ends |
@@ -29,11 +29,10 @@ use crate::host::Host;
 
 /// Turns of one group at most, so that the first of them does not wait for all that come meanwhile.
 const MOST_TOGETHER: usize = 256;
-/// Longest time for which the first turn of a group waits for others, if calls are open. A sync costs the processor more than everything
-/// else that is written, and an answer takes far longer than this. PostgreSQL's `commit_delay` does the same.
-const GROUP_DELAY: Duration = Duration::from_millis(2);
-/// Number of looks in this time whether calls are still open.
-const GROUP_LOOKS: u32 = 4;
+/// Time for which the first turn of a group waits for others, if calls are open. A sync costs the processor more than everything else that
+/// is written, and an answer takes far longer than this. PostgreSQL's `commit_delay` does the same. Several short looks instead of one wait
+/// cost more than they save: each wakes the thread.
+const GROUP_DELAY: Duration = Duration::from_millis(1);
 /// Time for which the key is kept. After a rotation the old one signs that long, and its signatures stay trusted.
 const KEY_AGE: Duration = Duration::from_secs(1);
 
@@ -148,12 +147,8 @@ fn write_turns(host: &Host, ledger: &Ledger, receiver: &mpsc::Receiver<WaitingTu
             }
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        // Ends early if all calls that are open have sent their turns.
-        for _ in 0..GROUP_LOOKS {
-            if expected.load(Ordering::Acquire) == 0 {
-                break;
-            }
-            thread::sleep(GROUP_DELAY / GROUP_LOOKS);
+        if expected.load(Ordering::Acquire) > 0 {
+            thread::sleep(GROUP_DELAY);
         }
         let others = receiver.try_iter().take(MOST_TOGETHER - 1);
         let group: Vec<WaitingTurn> = std::iter::once(first).chain(others).collect();
