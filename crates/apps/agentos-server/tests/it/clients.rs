@@ -177,7 +177,7 @@ fn a_change_of_the_settings_counts_from_the_next_request_on() {
         json!({"version": 1, "budgets": []}).to_string(),
     );
     assert_eq!(ask_fast().status, 200);
-    write_file(&settings.join("profiles/fast.json"), "{".to_owned());
+    write_file(&settings.join("profiles/fast.json"), "{");
     assert_eq!(ask_fast().status, 400, "the profile is broken now");
     let models: Vec<Value> = vendor
         .requests()

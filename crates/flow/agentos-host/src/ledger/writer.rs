@@ -77,7 +77,7 @@ impl LedgerWriter {
         let begun = thread::Builder::new().spawn(move || write_turns(&host, &ledger, &receiver, &awaited));
         let thread = begun.map_err(|error| {
             let message = format!("the system refused a thread for the ledger: {error}");
-            EffectError::from_source(Cause::Internal, "thread", message, &error)
+            EffectError::from_source(Cause::Internal, "runtime", message, &error)
         })?;
         Ok(Self(Arc::new(WriterThread {
             sender: Some(sender),
@@ -129,7 +129,7 @@ impl Drop for WriterThread {
 
 /// Makes the error of a turn whose writer has ended.
 pub(super) fn lost_writer() -> EffectError {
-    EffectError::new(Cause::Internal, "thread", "the thread of the ledger has ended")
+    EffectError::new(Cause::Internal, "runtime", "the thread of the ledger has ended")
 }
 
 /// Writes groups of turns until all senders are gone.
