@@ -27,7 +27,14 @@ const MOST_KEPT: usize = MOST_PROCESSES / 2;
 
 /// Models that stay open. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct KeptModels(Arc<Mutex<KeptState>>);
+pub(crate) struct KeptModels(Arc<KeptShared>);
+
+#[derive(Default)]
+struct KeptShared {
+    state: Mutex<KeptState>,
+    /// Held while settings are read: requests that come meanwhile wait, and use what was opened.
+    opening: Mutex<()>,
+}
 
 #[derive(Default)]
 struct KeptState {
@@ -91,7 +98,12 @@ impl<K: PartialEq> KeptList<K> {
 impl KeptModels {
     fn lock(&self) -> MutexGuard<'_, KeptState> {
         // Entries are moved in and out in one step, so the lists are valid even after a panic of another thread.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_to_open(&self) -> MutexGuard<'_, ()> {
+        // It guards no value.
+        self.0.opening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the model of a name if it is kept and current.
@@ -110,6 +122,10 @@ impl KeptModels {
         choice: &ProviderChoice,
         processes: &ModelProcesses,
     ) -> Result<Arc<ReadyModel>, EffectError> {
+        let _alone = self.wait_to_open();
+        if let Some(ready) = self.find_named(name) {
+            return Ok(ready);
+        }
         let kept = open_kept(host, name.to_owned(), choice, processes)?;
         let ready = Arc::clone(&kept.ready);
         let given_up = self.lock().named.keep(kept);
@@ -131,6 +147,10 @@ impl KeptModels {
             provider: choice.provider.clone(),
             overrides: choice.overrides.clone(),
         };
+        if let Some(ready) = self.lock().chosen.find(&key) {
+            return Ok(ready);
+        }
+        let _alone = self.wait_to_open();
         if let Some(ready) = self.lock().chosen.find(&key) {
             return Ok(ready);
         }

@@ -60,12 +60,7 @@ impl ModelProcesses {
 
     /// Returns the process with these settings, and the probe of its sandbox. `None` if there is none.
     pub(super) fn find_process(&self, key: &ProcessKey) -> Option<(Arc<ModelProcess>, SandboxProbe)> {
-        let mut known = self.lock();
-        let at = known.iter().position(|entry| entry.key == *key)?;
-        let entry = known.remove(at);
-        let found = (Arc::clone(&entry.process), entry.held.clone());
-        known.push(entry);
-        Some(found)
+        take_newest(&mut self.lock(), key)
     }
 
     /// Keeps a process, and returns it. If another thread was faster, its process is returned instead.
@@ -75,11 +70,13 @@ impl ModelProcesses {
         process: ModelProcess,
         held: SandboxProbe,
     ) -> (Arc<ModelProcess>, SandboxProbe) {
-        if let Some(found) = self.find_process(&key) {
-            return found;
-        }
         let process = Arc::new(process);
         let mut known = self.lock();
+        // Under the same lock as the entry below, or two threads would keep two processes of the same settings.
+        if let Some(found) = take_newest(&mut known, &key) {
+            drop(known);
+            return found;
+        }
         known.push(KnownProcess {
             key,
             process: Arc::clone(&process),
@@ -92,6 +89,15 @@ impl ModelProcesses {
         drop(given_up);
         (process, held)
     }
+}
+
+/// Returns the process with these settings, which is now the one that was used last.
+fn take_newest(known: &mut Vec<KnownProcess>, key: &ProcessKey) -> Option<(Arc<ModelProcess>, SandboxProbe)> {
+    let at = known.iter().position(|entry| entry.key == *key)?;
+    let entry = known.remove(at);
+    let found = (Arc::clone(&entry.process), entry.held.clone());
+    known.push(entry);
+    Some(found)
 }
 
 /// Ends processes when it is dropped.
