@@ -5,17 +5,15 @@
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{Builder, JoinHandle};
 
-use agentos_sandbox::{InputSource, OutputStream, RunCaps, RunFolders, SandboxError, StopHandle, ToolInput};
+use agentos_sandbox::{OutputStream, SandboxError, StopHandle};
 
 use crate::AgentError;
 use crate::adapter::check_layers;
-use crate::background::ProgressChannel;
 use crate::handed::{ProgramInputs, SecretValues};
 use crate::lines::LineSplitter;
-use crate::outlets::open_outlets;
 use crate::quote::last_line;
 use crate::toolbox::ToolboxCore;
-use crate::toolbox_process::{LONGEST_LINE, LONGEST_RUN, MOST_ERRORS};
+use crate::toolbox_process::{LONGEST_LINE, MOST_ERRORS, run_confined};
 
 /// Receiver of a process's lines, called on the thread of the process. It returns false to end the process.
 pub type LineSink = Box<dyn FnMut(Vec<u8>) -> bool + Send>;
@@ -118,7 +116,9 @@ fn run_process(core: &ToolboxCore, lines: mpsc::Receiver<Vec<u8>>, reader: &mut 
         Ok(inputs) => inputs,
         Err(error) => return error,
     };
-    let ended = run_confined(core, &inputs, lines, reader);
+    let stop = reader.stop.clone();
+    let mut seen = |stream, bytes: &[u8]| reader.read_output(core, stream, bytes, &inputs.secrets);
+    let ended = run_confined(core, &inputs, lines, &stop, &mut seen);
     let said = inputs.secrets.hide(&String::from_utf8_lossy(&reader.errors));
     match (reader.fault.take(), ended) {
         (Some(fault), _) => fault,
@@ -131,39 +131,6 @@ fn run_process(core: &ToolboxCore, lines: mpsc::Receiver<Vec<u8>>, reader: &mut 
         },
         (None, Err(error)) => error,
     }
-}
-
-fn run_confined(
-    core: &ToolboxCore,
-    inputs: &ProgramInputs,
-    lines: mpsc::Receiver<Vec<u8>>,
-    reader: &mut SinkReader,
-) -> Result<u8, AgentError> {
-    let lease = core.sandbox.lease_identity()?;
-    let scratch = RunFolders::new(&core.folder, &core.name_process(), lease)?;
-    let home = scratch.home();
-    let order = core
-        .program
-        .launch_spec(&core.places, &scratch, &home, home.clone())?;
-    inputs.write_files(&home)?;
-    // Bound to a name, because dropping the outlets closes them.
-    let _outlets = open_outlets(
-        &core.program,
-        &scratch,
-        &inputs.secrets,
-        &ProgressChannel::default(),
-    )?;
-    let caps = RunCaps {
-        time: LONGEST_RUN,
-        // Each line is bounded, and the receiver takes them one by one.
-        output: usize::MAX,
-    };
-    let stop = reader.stop.clone();
-    let secrets = &inputs.secrets;
-    let mut seen = |stream, bytes: &[u8]| reader.read_output(core, stream, bytes, secrets);
-    let input = ToolInput::Talk(InputSource::new(lines));
-    let ended = scratch.run(&core.sandbox, &order, input, caps, &stop, &mut seen)?;
-    Ok(ended.code)
 }
 
 /// Reader of a process's output.

@@ -23,7 +23,7 @@ pub(crate) const LONGEST_LINE: usize = 1 << 20;
 /// Bytes of standard error that are kept: an error quotes its last line.
 pub(crate) const MOST_ERRORS: usize = 4 << 10;
 /// Time limit of a process, which never applies: whoever waits for an answer has a limit, and the session ends the process.
-pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const LONGEST_RUN: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Running process. It is ended when this value is dropped, and nothing of it is left then.
 pub(crate) struct ToolboxProcess {
@@ -119,7 +119,9 @@ fn run_process(core: &ToolboxCore, lines: mpsc::Receiver<Vec<u8>>, mut reader: L
         Ok(inputs) => inputs,
         Err(error) => return error,
     };
-    let ended = run_confined(core, &inputs, lines, &mut reader);
+    let stop = reader.stop.clone();
+    let mut seen = |stream, bytes: &[u8]| reader.read_output(stream, bytes, &inputs.secrets);
+    let ended = run_confined(core, &inputs, lines, &stop, &mut seen);
     let said = last_line(
         inputs
             .secrets
@@ -139,11 +141,16 @@ fn run_process(core: &ToolboxCore, lines: mpsc::Receiver<Vec<u8>>, mut reader: L
     }
 }
 
-fn run_confined(
+/// Runs a confined process that is sent lines, and passes its output on. Returns its exit code.
+///
+/// # Errors
+/// If it cannot be started or confined, or was stopped.
+pub(crate) fn run_confined(
     core: &ToolboxCore,
     inputs: &ProgramInputs,
     lines: mpsc::Receiver<Vec<u8>>,
-    reader: &mut LineReader,
+    stop: &StopHandle,
+    seen: &mut dyn FnMut(OutputStream, &[u8]),
 ) -> Result<u8, AgentError> {
     let lease = core.sandbox.lease_identity()?;
     let scratch = RunFolders::new(&core.folder, &core.name_process(), lease)?;
@@ -162,15 +169,11 @@ fn run_confined(
     )?;
     let caps = RunCaps {
         time: LONGEST_RUN,
-        // Each line is bounded, and only one is accepted for each request.
+        // Each line is bounded by its reader, which takes them one by one.
         output: usize::MAX,
     };
-    let stop = reader.stop.clone();
-    let secrets = &inputs.secrets;
-    let mut seen = |stream, bytes: &[u8]| reader.read_output(stream, bytes, secrets);
     let input = ToolInput::Talk(InputSource::new(lines));
-    let ended = scratch.run(&core.sandbox, &order, input, caps, &stop, &mut seen)?;
-    Ok(ended.code)
+    Ok(scratch.run(&core.sandbox, &order, input, caps, stop, seen)?.code)
 }
 
 /// Reason why this program ended a process.
