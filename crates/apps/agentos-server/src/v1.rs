@@ -74,35 +74,42 @@ pub async fn create_message(State(desk): State<SharedDesk>, body: Bytes) -> Resp
 
 /// `GET /v1/models`
 pub async fn list_models(State(desk): State<SharedDesk>) -> Response {
-    match desk.call(|desk| desk.models.list_offered()).await {
-        Ok(offered) => {
-            let list: Vec<Value> = offered.iter().map(describe_model).collect();
-            let (first, last) = (offered.first(), offered.last());
-            rest::json(&json!({
-                "object": "list", "data": list, "has_more": false,
-                "first_id": first.map(|model| &model.id), "last_id": last.map(|model| &model.id),
-            }))
-        }
-        Err(fault) => write_fault(ClientWire::OpenAi, &to_client_fault(&fault.error)),
-    }
+    answer_list(&desk, |offered| {
+        let list: Vec<Value> = offered.iter().map(describe_model).collect();
+        let (first, last) = (offered.first(), offered.last());
+        Ok(json!({
+            "object": "list", "data": list, "has_more": false,
+            "first_id": first.map(|model| &model.id), "last_id": last.map(|model| &model.id),
+        }))
+    })
+    .await
 }
 
 /// `GET /v1/models/{name}`
 pub async fn show_model(State(desk): State<SharedDesk>, Path(name): Path<String>) -> Response {
-    match desk.call(|desk| desk.models.list_offered()).await {
-        Ok(offered) => match offered.iter().find(|model| model.id == name) {
-            Some(model) => rest::json(&describe_model(model)),
-            None => {
-                let fault = ClientFault {
-                    kind: FaultKind::NotFound,
-                    code: "unknown-model".to_owned(),
-                    message: format!("there is no model or pool `{name}`"),
-                    field: None,
-                };
-                write_fault(ClientWire::OpenAi, &fault)
-            }
-        },
-        Err(fault) => write_fault(ClientWire::OpenAi, &to_client_fault(&fault.error)),
+    answer_list(&desk, |offered| {
+        let found = offered.iter().find(|model| model.id == name);
+        found.map(describe_model).ok_or_else(|| ClientFault {
+            kind: FaultKind::NotFound,
+            code: "unknown-model".to_owned(),
+            message: format!("there is no model or pool `{name}`"),
+            field: None,
+        })
+    })
+    .await
+}
+
+/// Answers with what is made of the offered models.
+async fn answer_list(
+    desk: &SharedDesk,
+    describe: impl FnOnce(&[OfferedModel]) -> Result<Value, ClientFault>,
+) -> Response {
+    let offered = desk.call(|desk| desk.models.list_offered()).await;
+    let offered = offered.map_err(|fault| to_client_fault(&fault.error));
+    match offered.and_then(|offered| describe(&offered)) {
+        Ok(document) => rest::json(&document),
+        // The form of OpenAI: the path does not show which client asks.
+        Err(fault) => write_fault(ClientWire::OpenAi, &fault),
     }
 }
 
