@@ -30,6 +30,8 @@ mod error;
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(target_os = "linux")]
+mod handover;
 mod identity;
 mod launch_spec;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Outlets of a confined process: sockets of the parent that lead to one address, or to the few on a list.
+//! Outlets of a confined process: ports inside that lead to one address, or to the few on a list.
 //!
 //! Owns: accepting, connecting and copying bytes, outside the sandbox. Never: connects to anything but the addresses
 //! it was created for, whatever the tool sends.
@@ -7,18 +7,19 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 
 use crate::carry::{accept_each, copy_both_ways, copy_until_hang_up};
+use crate::handover::take_listener;
 use crate::ready::ReadyConnections;
 use crate::tunnel::WatchedTunnel;
 use crate::{OutletRoute, SandboxError};
@@ -32,13 +33,44 @@ const HEAD_START: Duration = Duration::from_millis(300);
 /// Time limit for one connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Accepts the connections of one socket and leads them to one destination, as long as this value lives.
+/// Accepts the connections of one port inside the sandbox and leads them to one destination, as long as this value lives.
 #[derive(Debug)]
 pub struct NetworkOutlet {
-    /// Second descriptor of the socket that the thread accepts on.
-    listener: UnixListener,
-    closed: Arc<AtomicBool>,
+    /// Second descriptor of the socket through which the keeper hands over the port.
+    handover: UnixListener,
+    port: Arc<OpenPort>,
     refused: Arc<RefusedHosts>,
+}
+
+/// Second descriptor of the port on which a thread accepts.
+#[derive(Debug, Default)]
+struct OpenPort {
+    listener: Mutex<Option<TcpListener>>,
+    is_closed: AtomicBool,
+}
+
+impl OpenPort {
+    /// Keeps the descriptor, so that [`OpenPort::close`] can wake the thread. Returns false if it was called already.
+    fn keep(&self, listener: TcpListener) -> bool {
+        *self.lock() = Some(listener);
+        !self.is_closed()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Makes the thread end: a blocked `accept` cannot be interrupted, but returns when the socket is shut down from a second descriptor.
+    fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        if let Some(listener) = self.lock().take() {
+            let _ = shutdown(listener.as_raw_fd(), Shutdown::Both);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<TcpListener>> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Names that a tool requested and was refused.
@@ -116,30 +148,22 @@ impl NetworkOutlet {
         let opening = "open the socket for the tool's connections";
         let place = SocketPlace::open(socket).map_err(failed(opening))?;
         let listener = UnixListener::bind(place.short_path()).map_err(failed(opening))?;
-        // A blocked `accept` cannot be interrupted, but shutting the socket down from a second descriptor makes it
-        // return.
-        let waking = listener.try_clone().map_err(failed(opening))?;
+        let handover = listener.try_clone().map_err(failed(opening))?;
         std::os::unix::fs::lchown(socket, keeper, keeper).map_err(failed(opening))?;
-        let outlet = Self {
-            listener: waking,
-            closed: Arc::default(),
-            refused: Arc::new(RefusedHosts {
+        let (port, refused) = (
+            Arc::<OpenPort>::default(),
+            Arc::new(RefusedHosts {
                 names: Mutex::default(),
                 report,
             }),
-        };
-        let (closed, refused) = (Arc::clone(&outlet.closed), Arc::clone(&outlet.refused));
-        let serve = move || {
-            let take = |connection| {
-                let (way, refused, ready) = (way.clone(), Arc::clone(&refused), ready.clone());
-                // If there are too many connections, this one is closed, and the tool sees that.
-                let _ = thread::Builder::new()
-                    .spawn(move || serve_one(connection, &way, ready.as_ref(), &refused));
-            };
-            accept_each(listener.incoming(), || closed.load(Ordering::Acquire), take);
+        );
+        let outlet = Self {
+            handover,
+            port: Arc::clone(&port),
+            refused: Arc::clone(&refused),
         };
         thread::Builder::new()
-            .spawn(serve)
+            .spawn(move || serve_port(&listener, &port, (&way, ready.as_ref(), &refused)))
             .map_err(failed("serve the socket for the tool's connections"))?;
         Ok(outlet)
     }
@@ -154,11 +178,32 @@ impl NetworkOutlet {
 
 impl Drop for NetworkOutlet {
     fn drop(&mut self) {
-        self.closed.store(true, Ordering::Release);
-        // Wakes the thread, which then ends. Through the descriptor and not by connecting: the name could lead to
-        // another service by now.
-        let _ = shutdown(self.listener.as_raw_fd(), Shutdown::Both);
+        self.port.close();
+        // If no port was handed over, the thread still waits for one. Through the descriptor and not by connecting: the name could lead
+        // to another service by now.
+        let _ = shutdown(self.handover.as_raw_fd(), Shutdown::Both);
     }
+}
+
+/// Receives the port from the keeper, and serves each connection on a thread of its own, until the port is closed.
+fn serve_port(
+    handover: &UnixListener,
+    port: &OpenPort,
+    (way, ready, refused): (&OutletRoute, Option<&ReadyConnections>, &Arc<RefusedHosts>),
+) {
+    // The only failure is a keeper that is gone, or an outlet that was dropped.
+    let received = handover.accept().and_then(|(keeper, _)| take_listener(&keeper));
+    let Ok(listener) = received else { return };
+    let Ok(second) = listener.try_clone() else { return };
+    if !port.keep(second) {
+        return;
+    }
+    let take = |tool| {
+        let (way, refused, ready) = (way.clone(), Arc::clone(refused), ready.cloned());
+        // If there are too many connections, this one is closed, and the tool sees that.
+        let _ = thread::Builder::new().spawn(move || serve_one(tool, &way, ready.as_ref(), &refused));
+    };
+    accept_each(listener.incoming(), || port.is_closed(), take);
 }
 
 /// Place of a socket. Its whole path is often too long for a socket's address (unix(7): 108 bytes); a path through
@@ -194,11 +239,13 @@ impl SocketPlace {
 }
 
 fn serve_one(
-    mut tool: UnixStream,
+    mut tool: TcpStream,
     way: &OutletRoute,
     ready: Option<&ReadyConnections>,
     refused: &RefusedHosts,
 ) {
+    // What a server sends in small pieces must not wait for the last one to be acknowledged (RFC 896).
+    let _ = tool.set_nodelay(true);
     let allowed = match way {
         OutletRoute::Address(host, port) => {
             let made = ready.and_then(ReadyConnections::take_open);
@@ -242,7 +289,7 @@ fn serve_one(
 }
 
 /// Reads the `host:port` of a `CONNECT`, and what came after its head. `None` if it is another request.
-fn read_request(tool: &mut UnixStream) -> Option<(String, Vec<u8>)> {
+fn read_request(tool: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
     loop {
@@ -347,8 +394,11 @@ fn connect_first(
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+
     use super::*;
     use crate::carry::copy_bytes;
+    use crate::handover::{connect_port, give_new_port};
 
     #[test]
     fn only_a_connect_names_a_target() {
@@ -392,8 +442,8 @@ mod tests {
     }
 
     /// What a tool that sends `request` gets back.
-    fn exchange(socket: &Path, request: &str) -> String {
-        let mut stream = UnixStream::connect(socket).unwrap();
+    fn exchange(port: SocketAddr, request: &str) -> String {
+        let mut stream = connect_port(port);
         stream.write_all(request.as_bytes()).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut answer = String::new();
@@ -415,8 +465,9 @@ mod tests {
         let (told, heard) = mpsc::channel();
         let report = move |name: &str| told.send(name.to_owned()).unwrap_or_default();
         let outlet = NetworkOutlet::open_with_report(&socket, None, way, report).unwrap();
+        let tool_port = give_new_port(&socket);
         let answer = exchange(
-            &socket,
+            tool_port,
             &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nhello"),
         );
         assert!(
@@ -424,10 +475,10 @@ mod tests {
             "{answer}"
         );
         echo.join().unwrap();
-        let answer = exchange(&socket, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
+        let answer = exchange(tool_port, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
-        assert!(exchange(&socket, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
-        exchange(&socket, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
+        assert!(exchange(tool_port, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        exchange(tool_port, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
         assert_eq!(outlet.refused(), ["evil.example:443"]);
         drop(outlet);
         // Reported once, however often the tool tries.
@@ -472,12 +523,16 @@ mod tests {
             OutletRoute::Proxy(vec![("127.0.0.1".to_owned(), port)]),
         )
         .unwrap();
+        let tool_port = give_new_port(&socket);
         let connect = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n");
         let request = |host: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
         let own = request(&format!("127.0.0.1:{port}"));
-        let answer = exchange(&socket, &format!("{connect}{own}"));
+        let answer = exchange(tool_port, &format!("{connect}{own}"));
         assert!(answer.ends_with("HTTP/1.1 200 OK\r\n\r\n"), "{answer}");
-        let answer = exchange(&socket, &format!("{connect}{own}{}", request("attacker.example")));
+        let answer = exchange(
+            tool_port,
+            &format!("{connect}{own}{}", request("attacker.example")),
+        );
         assert!(!answer.ends_with("200 OK\r\n\r\n"), "{answer}");
         assert_eq!(outlet.refused(), ["attacker.example"]);
         // The first request of the second tunnel may have come through before the second one was read.

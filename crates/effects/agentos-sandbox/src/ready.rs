@@ -106,9 +106,9 @@ fn is_open(connection: &TcpStream) -> bool {
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
-    use std::os::unix::net::UnixStream;
 
     use super::*;
+    use crate::handover::{connect_port, give_new_port};
     use crate::{NetworkOutlet, connect_host};
 
     #[test]
@@ -141,8 +141,9 @@ mod tests {
         let way = ("127.0.0.1", server.local_addr().unwrap().port());
         let ready = ReadyConnections::default();
         let _outlet = NetworkOutlet::open_with_ready(&socket, None, way, &ready).unwrap();
+        let port = give_new_port(&socket);
         let connect = || {
-            let mut client = UnixStream::connect(&socket).unwrap();
+            let mut client = connect_port(port);
             let (mut there, _) = server.accept().unwrap();
             // When a byte has come through both ways, the connection is joined and counted.
             client.write_all(b"x").unwrap();
@@ -170,7 +171,7 @@ mod tests {
         let way = ("127.0.0.1", server.local_addr().unwrap().port());
         let ready = ReadyConnections::default();
         let _outlet = NetworkOutlet::open_with_ready(&socket, None, way, &ready).unwrap();
-        let client = UnixStream::connect(&socket).unwrap();
+        let client = connect_port(give_new_port(&socket));
         let (mut there, _) = server.accept().unwrap();
         drop(client);
         assert_eq!(there.read(&mut [0]).unwrap(), 0);

@@ -23,11 +23,11 @@
 //! | 9 | keeper | reads the launch spec | - |
 //! | 10 | keeper | opens the folder of the parent's sockets | after step 11 it cannot be reached by any path |
 //! | 11 | keeper | finishes the root, `pivot_root`, detaches the old root | the tool would see the outside |
-//! | 12 | keeper | connects to the parent's sockets, opens the forwarded ports | after step 16 the filter refuses the sockets that this needs |
+//! | 12 | keeper | connects to the parent's sockets, opens the forwarded ports and hands them over | after step 16 the filter refuses the sockets that this needs |
 //! | 13 | keeper | resource limits | - |
 //! | 14 | keeper | gives up root, or enters a second user namespace; `no_new_privs` | Landlock and seccomp need `no_new_privs` from a process without `CAP_SYS_ADMIN` |
-//! | 15 | keeper | not dumpable, `PR_SET_PDEATHSIG` again | processes of the same user could look into the threads that serve the ports; changing the user clears the signal |
-//! | 16 | keeper | starts the serving threads, then Landlock, then seccomp | started later, the threads could not open the connections that they carry |
+//! | 15 | keeper | not dumpable, `PR_SET_PDEATHSIG` again | processes of the same user could look into the thread that records refused calls; changing the user clears the signal |
+//! | 16 | keeper | starts the thread that records refused calls, then Landlock, then seccomp | started later, the thread would be confined as the tool is |
 //! | 17 | keeper | reports the layers | the parent could not know whether the tool is confined |
 //! | 18 | keeper | starts the tool, gives up its last rights, reaps until the tool ends | - |
 //!
@@ -54,7 +54,7 @@ mod hold;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod intake;
 #[cfg(target_os = "linux")]
-mod relay;
+mod ports;
 #[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]

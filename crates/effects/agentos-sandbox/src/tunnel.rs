@@ -18,7 +18,6 @@ mod requests;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 
 use hello::TlsRecords;
@@ -204,7 +203,7 @@ fn is_token(byte: u8) -> bool {
 
 /// Tool's end of a tunnel: reading from it returns only what may be passed on.
 pub(crate) struct WatchedTunnel<'a> {
-    tool: &'a UnixStream,
+    tool: &'a TcpStream,
     server: &'a TcpStream,
     inner: Mutex<WatchedBytes>,
     report: &'a (dyn Fn(String) + Sync),
@@ -224,7 +223,7 @@ impl<'a> WatchedTunnel<'a> {
     /// Watches a tunnel to `host:port`. `early` has the first bytes that the tool sent. A foreign name is given to
     /// `report`.
     pub(crate) fn new(
-        (tool, server): (&'a UnixStream, &'a TcpStream),
+        (tool, server): (&'a TcpStream, &'a TcpStream),
         (host, port): (&str, u16),
         early: Vec<u8>,
         report: &'a (dyn Fn(String) + Sync),

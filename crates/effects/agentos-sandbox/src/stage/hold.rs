@@ -16,7 +16,7 @@ use super::hearing::CallRecord;
 use super::intake::{read_spec, send_message, set_limits};
 use super::root::NewRoot;
 use super::user::{self, StartRole};
-use super::{StageRefusal, filter, relay, rules};
+use super::{StageRefusal, filter, ports, rules};
 use crate::launch_spec::LaunchSpec;
 use crate::report::{HelperMessage, SandboxLayer, SandboxReport};
 
@@ -28,20 +28,20 @@ pub(super) fn confine_and_run(role: &StartRole, in_group: bool) -> Result<u8, St
     // Everything that no spec changes comes before the spec, so that a helper that was started in advance has done it
     // by then.
     let root = NewRoot::build_common()?;
-    relay::loopback_up()?;
+    ports::loopback_up()?;
     let spec = read_spec()?;
     // Must come before `finish`: afterwards no path leads to this folder.
-    let sockets = relay::open_socket_folder(&spec)?;
+    let sockets = ports::open_socket_folder(&spec)?;
     let mut report = SandboxReport {
         in_group,
         ..SandboxReport::default()
     };
     root.finish(&spec)?;
     if let Some(sockets) = sockets {
-        relay::enter_socket_folder(&sockets)?;
+        ports::enter_socket_folder(&sockets)?;
     }
     let record = spec.refusals.as_deref().map(CallRecord::connect).transpose()?;
-    let doors = relay::open_ports(&spec.forwards)?;
+    ports::give_ports(&spec.forwards)?;
     [
         SandboxLayer::MountNamespace,
         SandboxLayer::PidNamespace,
@@ -57,17 +57,15 @@ pub(super) fn confine_and_run(role: &StartRole, in_group: bool) -> Result<u8, St
     let rights = |error: nix::Error| format!("its rights cannot be fixed: {error}");
     prctl::set_no_new_privs().map_err(rights)?;
     report.add_layer(SandboxLayer::NoNewPrivileges);
-    // Processes of the same user must not look into this process, whose threads carry forwarded connections.
+    // Processes of the same user must not look into this process, which holds the way to the parent.
     prctl::set_dumpable(false).map_err(rights)?;
     // Changing the user cleared it (prctl(2), `PR_SET_PDEATHSIG`).
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(dies)?;
-    let networked = !doors.is_empty();
-    // These threads continue without the two layers below, which apply to this thread and what it starts.
-    relay::serve_ports(doors)?;
+    // Its thread continues without the two layers below, which apply to this thread and what it starts.
     let ears = record.as_ref().and_then(CallRecord::listen);
     report.landlock_abi = Some(rules::apply_rules(&spec)?);
     report.add_layer(SandboxLayer::Landlock);
-    filter::apply_filter(networked, ears)?;
+    filter::apply_filter(!spec.forwards.is_empty(), ears)?;
     report.add_layer(SandboxLayer::Seccomp);
     send_message(&HelperMessage::Confined(report));
     let code = match &spec.program {

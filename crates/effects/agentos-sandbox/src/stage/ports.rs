@@ -1,27 +1,18 @@
 //! The process's own network, and its ports that lead to the parent.
 //!
-//! Owns: switching the loopback on, giving it addresses, and copying bytes from a port to the parent's socket. Never:
-//! connects to anything but that socket, whose folder the tool can neither see nor write.
+//! Owns: switching the loopback on, giving it addresses, and opening ports there, which the parent gets. Never: connects to anything but
+//! the parent's sockets, whose folder the tool can neither see nor write.
 
 use std::fs::File;
 use std::net::{IpAddr, TcpListener};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::thread;
+use std::path::Path;
 
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 use nix::unistd::fchdir;
 
-use super::user::drop_start_rights;
-use crate::carry::{accept_each, copy_both_ways};
+use crate::handover::give_listener;
 use crate::launch_spec::{LaunchSpec, PortForward};
-
-/// Open port with the socket it leads to.
-pub(super) struct OpenPort {
-    port: TcpListener,
-    socket: PathBuf,
-}
 
 /// Index of the loopback, the first interface of every network namespace. It starts switched off.
 const LOOPBACK: u32 = 1;
@@ -135,9 +126,12 @@ pub(super) fn enter_socket_folder(folder: &File) -> Result<(), String> {
     fchdir(folder).map_err(|error| format!("cannot go to the folder of the sockets: {error}"))
 }
 
-/// Opens the ports.
-pub(super) fn open_ports(forwards: &[PortForward]) -> Result<Vec<OpenPort>, String> {
-    let open = |forward: &PortForward| {
+/// Opens the ports, and hands each to the parent, which accepts the tool's connections. The folder of the sockets is the current one.
+///
+/// # Errors
+/// If a port cannot be opened, or the parent does not take it.
+pub(super) fn give_ports(forwards: &[PortForward]) -> Result<(), String> {
+    for forward in forwards {
         let (address, number) = (forward.address, forward.port);
         if !address.is_loopback() && !matches!(request_change(&take_address(address)), Ok(true)) {
             return Err(format!(
@@ -146,36 +140,13 @@ pub(super) fn open_ports(forwards: &[PortForward]) -> Result<Vec<OpenPort>, Stri
         }
         let port = TcpListener::bind((address, number))
             .map_err(|error| format!("port {number} cannot be opened inside: {error}"))?;
-        Ok(OpenPort {
-            port,
-            socket: forward.socket.file_name().map(PathBuf::from).unwrap_or_default(),
-        })
-    };
-    forwards.iter().map(open).collect()
-}
-
-/// Serves each port on a thread of its own.
-pub(super) fn serve_ports(doors: Vec<OpenPort>) -> Result<(), String> {
-    for door in doors {
-        thread::Builder::new()
-            .spawn(move || {
-                // A thread that reads what the tool sends must not be able to become another user.
-                if drop_start_rights().is_ok() {
-                    serve_port(&door);
-                }
-            })
-            .map_err(|error| format!("a port cannot be served: {error}"))?;
+        let socket = forward
+            .socket
+            .file_name()
+            .map(Path::new)
+            .unwrap_or(&forward.socket);
+        give_listener(socket, &port)
+            .map_err(|error| format!("port {number} cannot be handed to the parent: {error}"))?;
     }
     Ok(())
-}
-
-fn serve_port(door: &OpenPort) {
-    let take = |connection| {
-        if let Ok(parent) = UnixStream::connect(&door.socket) {
-            // If there are too many connections, this one is dropped, and the tool sees a closed connection.
-            let _ = thread::Builder::new().spawn(move || copy_both_ways(&connection, &parent));
-        }
-    };
-    // Never over: the thread ends with the process.
-    accept_each(door.port.incoming(), || false, take);
 }
