@@ -45,7 +45,7 @@ pub use state::{
 };
 pub use tools::{
     CallRefusal, OfferFault, RateLimit, RateLimiter, TextLimit, ToolPermissions, ToolSession, admit_call,
-    check_tools, limit_text, name_tool, split_name,
+    limit_text, name_tool, prepare_tools, split_name,
 };
 pub use transcript::{StoredMessage, read_message, write_message};
 pub use turn::{

@@ -6,11 +6,12 @@ mod calls;
 mod checks;
 mod offer;
 mod rate;
+mod references;
 mod results;
 
 pub(crate) use calls::CallBatch;
 pub use checks::{CallRefusal, ToolPermissions, admit_call};
-pub use offer::{OfferFault, check_tools, name_tool, split_name};
+pub use offer::{OfferFault, name_tool, prepare_tools, split_name};
 pub use rate::{RateLimit, RateLimiter};
 pub use results::{TextLimit, limit_text};
 

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | the program, or the address of a server | a profile with the adapter `toolbox` or `mcp` in the user's own folder | the user |
 //! | the tools that the user was shown and trusts, with the program's bytes | `toolboxes.json` in the folder of settings ([`pins`]) | `agentos tool trust` |
-//! | the tools that it has now | the answer to `describe` or `tools/list`, checked by [`check_tools`] | the program or server |
+//! | the tools that it has now | the answer to `describe` or `tools/list`, checked by [`prepare_tools`] | the program or server |
 //!
 //! A session offers a toolbox only if the last two are equal. A description is text that a model follows, so one that changes after
 //! the user has read it could make a model do anything with its other tools.
@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use agentos_api::NextStep;
 use agentos_chain::hash_bytes;
-use agentos_chat::{check_tools, name_tool};
+use agentos_chat::{name_tool, prepare_tools};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_mcp_client::{McpServer, McpToolbox};
@@ -427,10 +427,10 @@ pub(crate) async fn describe_tools(
             "`{name}` did not list its tools within its limit of {seconds} s"
         ))
     })?;
-    let listed = described.map_err(|(why, causes)| {
+    let mut listed = described.map_err(|(why, causes)| {
         failed(format!("`{name}` did not list its tools: {why}")).caused_by(causes)
     })?;
-    check_tools(name, &listed.tools)
+    listed.tools = prepare_tools(name, listed.tools)
         .map_err(|fault| failed(format!("`{name}` cannot be offered: {fault}")))?;
     let largest = listed.notes.values().map(|notes| notes.to_string().len()).max();
     if largest.is_some_and(|bytes| bytes > LARGEST_NOTES) {

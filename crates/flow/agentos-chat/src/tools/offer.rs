@@ -8,6 +8,8 @@ use agentos_schema::check_schema;
 use agentos_tool::ToolDescription;
 use serde_json::Value;
 
+use super::references::replace_references;
+
 /// Largest number of tools of a toolbox. Models choose badly from long lists.
 const MOST_TOOLS: usize = 32;
 /// Longest name that all vendors accept.
@@ -65,11 +67,12 @@ pub fn split_name(name: &str) -> Option<(&str, &str)> {
     name.split_once(SEPARATOR)
 }
 
-/// Checks that models can be offered the tools of a toolbox: every vendor takes the names, and each call can be checked.
+/// Prepares the tools of a toolbox for models: every vendor takes the names, and each call can be checked. Their schemas have no
+/// references afterwards.
 ///
 /// # Errors
 /// The first fault of the list.
-pub fn check_tools(toolbox: &str, tools: &[ToolDescription]) -> Result<(), OfferFault> {
+pub fn prepare_tools(toolbox: &str, tools: Vec<ToolDescription>) -> Result<Vec<ToolDescription>, OfferFault> {
     if tools.is_empty() {
         return Err(OfferFault::NoTool);
     }
@@ -77,41 +80,52 @@ pub fn check_tools(toolbox: &str, tools: &[ToolDescription]) -> Result<(), Offer
         return Err(OfferFault::TooManyTools(tools.len()));
     }
     let mut names = BTreeSet::new();
-    for (at, tool) in tools.iter().enumerate() {
-        let name = &tool.name;
-        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let fits = name_tool(toolbox, name).len() <= LONGEST_NAME;
-        if name.is_empty() || !name.bytes().all(is_letter) || !fits {
+    let prepared = tools.into_iter().enumerate().map(|(at, tool)| {
+        if !is_good_name(toolbox, &tool.name) {
             // By its number: a bad name may be anything.
             return Err(OfferFault::BadName(at + 1));
         }
-        if !names.insert(name) {
-            return Err(OfferFault::SameName(name.clone()));
+        if !names.insert(tool.name.clone()) {
+            return Err(OfferFault::SameName(tool.name));
         }
         if !(1..=LONGEST_DESCRIPTION).contains(&tool.description.len()) {
-            return Err(OfferFault::BadDescription(name.clone()));
+            return Err(OfferFault::BadDescription(tool.name));
         }
-        check_input(&tool.input_schema).map_err(|why| OfferFault::BadSchema {
-            tool: name.clone(),
-            why,
-        })?;
-    }
-    Ok(())
+        match prepare_input(&tool.input_schema) {
+            Ok(input_schema) => Ok(ToolDescription { input_schema, ..tool }),
+            Err(why) => Err(OfferFault::BadSchema { tool: tool.name, why }),
+        }
+    });
+    prepared.collect()
 }
 
-/// Checks that arguments can be checked by a schema, in a time that its size limits.
-fn check_input(schema: &Value) -> Result<(), String> {
+fn is_good_name(toolbox: &str, name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let fits = name_tool(toolbox, name).len() <= LONGEST_NAME;
+    !name.is_empty() && name.bytes().all(is_letter) && fits
+}
+
+/// Returns a schema without references, by which arguments can be checked in a time that its size limits.
+fn prepare_input(schema: &Value) -> Result<Value, String> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err("its type must be `object`".to_owned());
     }
-    if schema.to_string().len() > LARGEST_SCHEMA {
-        return Err(format!("it must be at most {LARGEST_SCHEMA} bytes long"));
-    }
-    check_shape(schema, DEEPEST_SCHEMA)?;
-    check_schema(schema).map_err(|violations| match violations.into_iter().next() {
+    check_size(schema)?;
+    let schema = replace_references(schema).map_err(|fault| fault.to_string())?;
+    check_size(&schema)?;
+    check_shape(&schema, DEEPEST_SCHEMA)?;
+    check_schema(&schema).map_err(|violations| match violations.into_iter().next() {
         Some(violation) => violation.message,
         None => "it is not a JSON Schema".to_owned(),
-    })
+    })?;
+    Ok(schema)
+}
+
+fn check_size(schema: &Value) -> Result<(), String> {
+    match schema.to_string().len() {
+        0..=LARGEST_SCHEMA => Ok(()),
+        _ => Err(format!("it must be at most {LARGEST_SCHEMA} bytes long")),
+    }
 }
 
 /// Checks that a part of a schema has no reference and at most this many levels.
@@ -122,8 +136,7 @@ fn check_shape(part: &Value, levels: usize) -> Result<(), String> {
     };
     match part {
         Value::Object(fields) => {
-            // 41 definitions of which each uses the next one twice take 2^40 steps to check one value. Only a text refers to
-            // something: a property of this name has a schema, which is none.
+            // Only a text refers to something: a property of this name has a schema, which is none.
             let is_reference = |name: &&str| fields.get(*name).is_some_and(Value::is_string);
             if let Some(name) = REFERENCES.iter().find(|name| is_reference(name)) {
                 return Err(format!("it must have no `{name}`"));
@@ -163,7 +176,7 @@ mod tests {
     #[test]
     fn a_list_that_vendors_or_models_cannot_take_is_refused() {
         type Change = fn(&mut Vec<ToolDescription>);
-        let cases: [(Change, Option<OfferFault>); 14] = [
+        let cases: [(Change, Option<OfferFault>); 15] = [
             (|_| {}, None),
             (|tools| tools.clear(), Some(OfferFault::NoTool)),
             (
@@ -199,7 +212,10 @@ mod tests {
                 |tools| {
                     tools[1].input_schema = json!({ "type": "object", "$ref": "https://example.com/schema" });
                 },
-                Some(bad_schema("two", "it must have no `$ref`")),
+                Some(bad_schema(
+                    "two",
+                    "`https://example.com/schema` leads to no part of it",
+                )),
             ),
             // Each definition uses the next one twice: checking one value would take 2^40 steps.
             (
@@ -213,7 +229,14 @@ mod tests {
                     definitions.insert("a40".to_owned(), json!({ "required": ["n"] }));
                     tools[0].input_schema = json!({ "type": "object", "$defs": definitions, "allOf": [{ "$ref": "#/$defs/a0" }] });
                 },
-                Some(bad_schema("one", "it must have no `$ref`")),
+                Some(bad_schema(
+                    "one",
+                    "with its definitions in place it has more than 4096 parts or 64 levels",
+                )),
+            ),
+            (
+                |tools| tools[0].input_schema = json!({ "type": "object", "$dynamicRef": "#a" }),
+                Some(bad_schema("one", "it must have no `$dynamicRef`")),
             ),
             (
                 |tools| {
@@ -233,7 +256,7 @@ mod tests {
         for (change, fault) in cases {
             let mut tools = vec![tool("one"), tool("two")];
             change(&mut tools);
-            assert_eq!(check_tools("weather", &tools).err(), fault);
+            assert_eq!(prepare_tools("weather", tools).err(), fault);
         }
     }
 
