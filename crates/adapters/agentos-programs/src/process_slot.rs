@@ -31,7 +31,7 @@ use crate::request_table::{LineMeaning, ProtocolFault, RequestTable, TimeBox, Wo
 
 pub(crate) use input::ProcessInput;
 
-/// Requests that one process works on at a time. Each has a connection, for which the outlet needs two threads.
+/// Requests that one process works on at a time. Each has a connection.
 const MOST_RUNNING: usize = 128;
 /// Processes that may end in a row without an answer before waiting requests fail.
 const MOST_FAILURES: u32 = 3;

@@ -1,4 +1,4 @@
-//! Accepts connections and copies their bytes, on both sides of the sandbox.
+//! Accepts connections and copies their bytes.
 //!
 //! Owns: continuing when the system is short of a resource for a moment. Never: knows where a connection leads.
 
@@ -38,39 +38,14 @@ where
     for<'x> &'x A: Read + Write,
     for<'x> &'x B: Read + Write,
 {
-    // Only one direction has ended then; the other one may still carry an answer.
-    copy_with_end(one, other, Shutdown::Write, &|| ());
-}
-
-/// Copies bytes in both directions until `other` has ended its own, or `client` has closed either. `ended` is called when the first
-/// direction has ended.
-pub(crate) fn copy_until_hang_up<A, B>(client: &A, other: &B, ended: &(dyn Fn() + Sync))
-where
-    A: AsRawFd + Sync,
-    B: AsRawFd + Sync,
-    for<'x> &'x A: Read + Write,
-    for<'x> &'x B: Read + Write,
-{
-    copy_with_end(client, other, Shutdown::Both, ended);
-}
-
-/// Copies bytes in both directions, and shuts `other` down in this way when `one` has ended.
-fn copy_with_end<A, B>(one: &A, other: &B, end: Shutdown, ended: &(dyn Fn() + Sync))
-where
-    A: AsRawFd + Sync,
-    B: AsRawFd + Sync,
-    for<'x> &'x A: Read + Write,
-    for<'x> &'x B: Read + Write,
-{
     thread::scope(|scope| {
         let there = || {
             copy_bytes(one, other);
-            ended();
-            let _ = shutdown(other.as_raw_fd(), end);
+            // Only one direction has ended; the other one may still carry an answer.
+            let _ = shutdown(other.as_raw_fd(), Shutdown::Write);
         };
         if thread::Builder::new().spawn_scoped(scope, there).is_ok() {
             copy_bytes(other, one);
-            ended();
             let _ = shutdown(one.as_raw_fd(), Shutdown::Write);
         }
     });

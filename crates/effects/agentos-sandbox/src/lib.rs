@@ -26,6 +26,8 @@
 
 #[cfg(target_os = "linux")]
 mod carry;
+#[cfg(target_os = "linux")]
+mod connect;
 mod error;
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
@@ -39,6 +41,8 @@ mod outlet;
 mod probe;
 mod ready;
 mod refusals;
+#[cfg(target_os = "linux")]
+mod relay;
 mod report;
 mod run;
 mod run_folders;
@@ -48,11 +52,13 @@ mod tunnel;
 #[cfg(any(target_os = "linux", target_os = "macos", windows))]
 mod watch;
 
+#[cfg(target_os = "linux")]
+pub use connect::{ConnectFailure, connect_host};
 pub use error::{DiskLimit, SandboxError};
 pub use identity::{IdentityLease, RunIdentity};
 pub use launch_spec::{LaunchSpec, OutletRoute, OverlayMount, PortForward, ResourceLimits, SharedFolder};
 #[cfg(target_os = "linux")]
-pub use outlet::{ConnectFailure, NetworkOutlet, connect_host};
+pub use outlet::NetworkOutlet;
 pub use probe::SandboxProbe;
 pub use ready::ReadyConnections;
 pub use refusals::RefusedCall;

@@ -7,20 +7,22 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 
-use crate::carry::{accept_each, copy_both_ways, copy_until_hang_up};
+use crate::carry::{accept_each, copy_both_ways};
+use crate::connect::connect_host;
 use crate::handover::take_listener;
 use crate::ready::ReadyConnections;
+use crate::relay::{JoinedConnections, JoinedSender, RelayLoop};
 use crate::tunnel::WatchedTunnel;
 use crate::{OutletRoute, SandboxError};
 
@@ -28,8 +30,6 @@ use crate::{OutletRoute, SandboxError};
 const LONGEST_HEAD: usize = 8 << 10;
 /// Largest number of refused names that are kept.
 const MOST_REFUSED: usize = 32;
-/// Time that one address gets before the next one is tried.
-const HEAD_START: Duration = Duration::from_millis(300);
 /// Time limit for one connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -105,7 +105,7 @@ impl NetworkOutlet {
     /// # Errors
     /// If the socket cannot be created.
     pub fn open(socket: &Path, keeper: Option<u32>, way: OutletRoute) -> Result<Self, SandboxError> {
-        Self::serve_socket(socket, keeper, way, None, Box::new(|_| ()))
+        Self::serve_socket(socket, keeper, PortWork::Route(way), Box::new(|_| ()))
     }
 
     /// Opens the socket as [`NetworkOutlet::open`] does. `report` gets each name that the tool is refused, once and at
@@ -119,7 +119,7 @@ impl NetworkOutlet {
         way: OutletRoute,
         report: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, SandboxError> {
-        Self::serve_socket(socket, keeper, way, None, Box::new(report))
+        Self::serve_socket(socket, keeper, PortWork::Route(way), Box::new(report))
     }
 
     /// Opens a socket that leads to one host for a client that never closes only one direction of a connection. Each connection is
@@ -133,15 +133,14 @@ impl NetworkOutlet {
         (host, port): (&str, u16),
         ready: &ReadyConnections,
     ) -> Result<Self, SandboxError> {
-        let way = OutletRoute::Address(host.to_owned(), port);
-        Self::serve_socket(socket, keeper, way, Some(ready.clone()), Box::new(|_| ()))
+        let work = PortWork::Ready(host.to_owned(), port, ready.clone());
+        Self::serve_socket(socket, keeper, work, Box::new(|_| ()))
     }
 
     fn serve_socket(
         socket: &Path,
         keeper: Option<u32>,
-        way: OutletRoute,
-        ready: Option<ReadyConnections>,
+        work: PortWork,
         report: Box<dyn Fn(&str) + Send + Sync>,
     ) -> Result<Self, SandboxError> {
         let failed = SandboxError::io;
@@ -163,7 +162,7 @@ impl NetworkOutlet {
             refused: Arc::clone(&refused),
         };
         thread::Builder::new()
-            .spawn(move || serve_port(&listener, &port, (&way, ready.as_ref(), &refused)))
+            .spawn(move || serve_port(&listener, &port, &work, &refused))
             .map_err(failed("serve the socket for the tool's connections"))?;
         Ok(outlet)
     }
@@ -185,12 +184,16 @@ impl Drop for NetworkOutlet {
     }
 }
 
-/// Receives the port from the keeper, and serves each connection on a thread of its own, until the port is closed.
-fn serve_port(
-    handover: &UnixListener,
-    port: &OpenPort,
-    (way, ready, refused): (&OutletRoute, Option<&ReadyConnections>, &Arc<RefusedHosts>),
-) {
+/// Work with the connections of a port.
+enum PortWork {
+    /// Each is led to a destination, on a thread of its own.
+    Route(OutletRoute),
+    /// Each is joined to a connection to this host, and all are served by one thread.
+    Ready(String, u16, ReadyConnections),
+}
+
+/// Receives the port from the keeper, and serves its connections until it is closed.
+fn serve_port(handover: &UnixListener, port: &OpenPort, work: &PortWork, refused: &Arc<RefusedHosts>) {
     // The only failure is a keeper that is gone, or an outlet that was dropped.
     let received = handover.accept().and_then(|(keeper, _)| take_listener(&keeper));
     let Ok(listener) = received else { return };
@@ -198,12 +201,43 @@ fn serve_port(
     if !port.keep(second) {
         return;
     }
-    let take = |tool| {
-        let (way, refused, ready) = (way.clone(), Arc::clone(refused), ready.cloned());
-        // If there are too many connections, this one is closed, and the tool sees that.
-        let _ = thread::Builder::new().spawn(move || serve_one(tool, &way, ready.as_ref(), &refused));
+    let is_closed = || port.is_closed();
+    match work {
+        PortWork::Route(way) => {
+            let take = |tool| {
+                let (way, refused) = (way.clone(), Arc::clone(refused));
+                // If there are too many connections, this one is closed, and the tool sees that.
+                let _ = thread::Builder::new().spawn(move || serve_one(tool, &way, &refused));
+            };
+            accept_each(listener.incoming(), is_closed, take);
+        }
+        PortWork::Ready(host, number, ready) => {
+            // Without descriptors for the loop, the port is closed, and the tool sees that.
+            if let Ok((relay, sender)) = RelayLoop::new(listener) {
+                relay.run(is_closed, |tool| {
+                    join_server(tool, (host, *number), ready, &sender)
+                });
+            }
+        }
+    }
+}
+
+/// Joins a connection to one that is ready, or to a new one, which is made on a thread because that takes a while.
+fn join_server(tool: TcpStream, (host, port): (&str, u16), ready: &ReadyConnections, sender: &JoinedSender) {
+    if let Some(server) = ready.take_open() {
+        let used = ready.begin_use();
+        sender.send(JoinedConnections { tool, server, used });
+        return;
+    }
+    let (host, ready, sender) = (host.to_owned(), ready.clone(), sender.clone());
+    let connect = move || {
+        if let Ok(server) = connect_host(&host, port, PATIENCE) {
+            let used = ready.begin_use();
+            sender.send(JoinedConnections { tool, server, used });
+        }
     };
-    accept_each(listener.incoming(), || port.is_closed(), take);
+    // If the system refuses the thread, the connection is closed, and the tool sees that.
+    let _ = thread::Builder::new().spawn(connect);
 }
 
 /// Place of a socket. Its whole path is often too long for a socket's address (unix(7): 108 bytes); a path through
@@ -238,28 +272,13 @@ impl SocketPlace {
     }
 }
 
-fn serve_one(
-    mut tool: TcpStream,
-    way: &OutletRoute,
-    ready: Option<&ReadyConnections>,
-    refused: &RefusedHosts,
-) {
-    // What a server sends in small pieces must not wait for the last one to be acknowledged (RFC 896).
+fn serve_one(mut tool: TcpStream, way: &OutletRoute, refused: &RefusedHosts) {
+    // What a server sends in small pieces must not wait until the last one is acknowledged (RFC 896).
     let _ = tool.set_nodelay(true);
     let allowed = match way {
         OutletRoute::Address(host, port) => {
-            let made = ready.and_then(ReadyConnections::take_open);
-            let Some(server) = made.or_else(|| connect_host(host, *port, PATIENCE).ok()) else {
-                return;
-            };
-            match ready {
-                // The client is ours, and closes both directions at once. A server that computes an answer notices only then
-                // that nobody waits for it; one that is closed in one direction would go on, and keep two threads here.
-                Some(ready) => {
-                    let used = ready.begin_use();
-                    copy_until_hang_up(&tool, &server, &|| used.end());
-                }
-                None => copy_both_ways(&tool, &server),
+            if let Ok(server) = connect_host(host, *port, PATIENCE) {
+                copy_both_ways(&tool, &server);
             }
             return;
         }
@@ -320,81 +339,11 @@ pub(crate) fn connect_target(head: &[u8]) -> Option<String> {
     }
 }
 
-/// Reason why a host cannot be reached.
-#[derive(Debug)]
-pub enum ConnectFailure {
-    /// The name has no address. Holds the system's error.
-    UnknownHost(io::Error),
-    /// Nobody accepts connections there. Holds the system's error.
-    Refused(io::Error),
-    /// Nobody answered in time.
-    TooLate,
-}
-
-/// Connects to a host within a time limit.
-///
-/// # Errors
-/// If the name cannot be resolved, the connection is refused, or the time is over.
-pub fn connect_host(host: &str, port: u16, within: Duration) -> Result<TcpStream, ConnectFailure> {
-    use std::net::ToSocketAddrs;
-    let (there, wanted) = mpsc::channel();
-    let host = host.to_owned();
-    let look = move || {
-        let found = (host.as_str(), port).to_socket_addrs();
-        let done = found.map_err(ConnectFailure::UnknownHost);
-        // The caller has given up by then.
-        let _ = there.send(done.and_then(|addresses| connect_first(addresses, within)));
-    };
-    // A name lookup cannot be cancelled: its thread is left alone when the time is over.
-    let begun = thread::Builder::new().spawn(look);
-    begun.map_err(ConnectFailure::Refused)?;
-    wanted
-        .recv_timeout(within)
-        .unwrap_or(Err(ConnectFailure::TooLate))
-}
-
-/// Returns the first connection to any of these addresses. The next address is tried when one has failed, or has not
-/// answered for a while (RFC 8305): a machine may have an address in a network that leads nowhere.
-fn connect_first(
-    mut addresses: impl Iterator<Item = SocketAddr>,
-    within: Duration,
-) -> Result<TcpStream, ConnectFailure> {
-    let (there, done) = mpsc::channel();
-    let nobody = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    let (mut open, mut why) = (0_usize, ConnectFailure::Refused(nobody));
-    loop {
-        let next = addresses.next();
-        let wait = if next.is_some() { HEAD_START } else { within };
-        if let Some(address) = next {
-            let there = there.clone();
-            let begun = thread::Builder::new().spawn(move || {
-                // Another address may have answered first.
-                let _ = there.send(TcpStream::connect_timeout(&address, within));
-            });
-            open += usize::from(begun.is_ok());
-        } else if open == 0 {
-            return Err(why);
-        }
-        match done.recv_timeout(wait) {
-            Ok(Ok(server)) => return Ok(server),
-            Ok(Err(error)) => {
-                open -= 1;
-                why = match (error.kind(), why) {
-                    (io::ErrorKind::TimedOut, _) | (_, ConnectFailure::TooLate) => ConnectFailure::TooLate,
-                    (_, ConnectFailure::Refused(_) | ConnectFailure::UnknownHost(_)) => {
-                        ConnectFailure::Refused(error)
-                    }
-                };
-            }
-            Err(_) if wait == HEAD_START => {}
-            Err(_) => return Err(ConnectFailure::TooLate),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
     use std::os::unix::net::UnixStream;
+    use std::sync::mpsc;
 
     use super::*;
     use crate::carry::copy_bytes;
@@ -418,27 +367,6 @@ mod tests {
         for (head, expected) in cases {
             assert_eq!(connect_target(head.as_bytes()).as_deref(), expected, "{head}");
         }
-    }
-
-    #[test]
-    fn a_host_is_reached_at_the_first_of_its_addresses_that_takes_connections() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let there = listener.local_addr().unwrap();
-        let closed = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
-        let within = Duration::from_secs(10);
-        let reached = connect_first([closed, closed, there].into_iter(), within).unwrap();
-        assert_eq!(reached.peer_addr().unwrap(), there);
-        let refused = connect_first([closed, closed].into_iter(), within).unwrap_err();
-        assert!(
-            matches!(&refused, ConnectFailure::Refused(why) if why.kind() == io::ErrorKind::ConnectionRefused),
-            "{refused:?}"
-        );
-        // Too long for a name (RFC 1035), so that nobody is asked.
-        let unknown = connect_host(&format!("{}.invalid", "x".repeat(64)), 80, within).unwrap_err();
-        assert!(matches!(unknown, ConnectFailure::UnknownHost(_)), "{unknown:?}");
     }
 
     /// What a tool that sends `request` gets back.
