@@ -61,6 +61,9 @@ impl Cli {
         // People type `help VERB`. clap's own verb for it is disabled, so that help, completions and the reference list
         // only verbs of this program.
         let typed = asked_for_help(std::env::args_os().collect());
+        if let Some(line) = McpLine::parse(&typed) {
+            return Ok(line);
+        }
         let parsed = |command: Command| {
             let found = command.try_get_matches_from(&typed)?;
             Self::from_arg_matches(&found)
@@ -90,6 +93,31 @@ impl Cli {
                 error.exit();
             }
             Box::new(wrong)
+        })
+    }
+}
+
+/// Command line of `mcp` alone. An agent starts such a process for each of its sessions, and the parser of all verbs would be a third of
+/// what the process does and keeps until its first answer.
+#[derive(Debug, Parser)]
+#[command(name = "agentos mcp")]
+struct McpLine {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    args: mcp::McpArgs,
+}
+
+impl McpLine {
+    /// Parses words that begin with this verb. `None` for all others, and for what it does not understand: the whole parser reads those.
+    fn parse(typed: &[OsString]) -> Option<Cli> {
+        let words = typed
+            .get(1..)
+            .filter(|words| words.first().is_some_and(|word| word == "mcp"))?;
+        let line = Self::try_parse_from(words).ok()?;
+        Some(Cli {
+            common: line.common,
+            verb: Some(Verb::Mcp(line.args)),
         })
     }
 }
@@ -201,4 +229,41 @@ pub enum Verb {
     Completions(shell::CompletionsArgs),
     /// Print the manual page of a verb or of the whole program
     Man(shell::ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_parser_of_mcp_reads_what_the_whole_parser_reads() {
+        let lines = [
+            "agentos mcp",
+            "agentos mcp --branch b --repo r",
+            "agentos mcp -q -vv --json --no-pager",
+            "agentos mcp install --client codex --write",
+        ];
+        for line in lines {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let short = McpLine::parse(&words).unwrap();
+            let whole = Cli::try_parse_from(&words).unwrap();
+            assert_eq!(format!("{short:?}"), format!("{whole:?}"), "{line}");
+        }
+        let others = [
+            "agentos",
+            "agentos --repo r mcp",
+            "agentos mcp --repo r install --client zed",
+            "agentos mcp --help",
+            "agentos mcp install --help",
+            "agentos mcp --version",
+            "agentos mcp install",
+            "agentos mcp --branch b install --client zed",
+            "agentos mcp x",
+            "agentos status",
+        ];
+        for line in others {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(McpLine::parse(&words).is_none(), "{line}");
+        }
+    }
 }
