@@ -3,6 +3,9 @@
 
 usage: service.py BIN [--requests N] [--connections N] [--peers FOLDER] [--only NAME,...]
 
+N connections send requests for the processor time and the memory, 16 unless told. The times on the wall are those of one connection
+alone, because a busy driver would add its own.
+
 BIN is the folder with `agentos-server` (a release build). The floor (`scripts/bench/floor`) is built once. With --peers, TensorZero
 and LiteLLM (PyPI) and Portkey (npm) are installed in FOLDER and measured too; each that cannot be had is named as skipped.
 
@@ -118,12 +121,13 @@ class Connection:
         self.buffer = self.buffer[count:]
 
 
-WORKERS = 4
+WORKERS = 16
+ALONE = 200
 
 
-def send_load(address, path, headers, body, count):
+def send_load(address, path, headers, body, count, workers=None):
     """Sends requests from several connections. Returns the medians of both times in milliseconds."""
-    workers = WORKERS
+    workers = workers or WORKERS
     times, failures, lock = [], [], threading.Lock()
 
     def work(n):
@@ -191,12 +195,14 @@ class Gateway:
                 try:
                     send_load(address, self.path, self.headers, self.body(stream), 20 * WORKERS)
                     before = read_cpu(self.process.pid)
-                    first, whole = send_load(address, self.path, self.headers, self.body(stream), count)
+                    send_load(address, self.path, self.headers, self.body(stream), count)
+                    used = read_cpu(self.process.pid) - before
+                    first, whole = send_load(address, self.path, self.headers, self.body(stream), ALONE, 1)
                 except RuntimeError as error:
                     # Portkey 1.15.2 answers each stream with 500 on Node 20.
                     print(f"{self.name}: {kind}: {str(error)[:150]}", file=sys.stderr)
                     continue
-                row[f"{kind}_cpu_ms"] = 1000 * (read_cpu(self.process.pid) - before) / (count // WORKERS * WORKERS)
+                row[f"{kind}_cpu_ms"] = 1000 * used / (count // WORKERS * WORKERS)
                 row[f"{kind}_first_ms"], row[f"{kind}_whole_ms"] = first - upstream_times[stream][0], whole - upstream_times[stream][1]
             row["loaded_mb"] = read_memory(self.process.pid)
         finally:
@@ -297,8 +303,8 @@ class TensorZero(Gateway):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binaries", type=pathlib.Path)
-    parser.add_argument("--requests", type=int, default=2000)
-    parser.add_argument("--connections", type=int, default=4)
+    parser.add_argument("--requests", type=int, default=3200)
+    parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--peers", type=pathlib.Path)
     parser.add_argument("--only", default="")
     args = parser.parse_args()
@@ -321,7 +327,7 @@ def main():
         gateways += list(prepare_peers(args.peers.resolve(), upstream, only))
     try:
         direct = Gateway("upstream", [], port, {}, "fast")
-        times = {stream: send_load(("127.0.0.1", port), direct.path, {}, direct.body(stream), 400) for stream in (False, True)}
+        times = {stream: send_load(("127.0.0.1", port), direct.path, {}, direct.body(stream), ALONE, 1) for stream in (False, True)}
         print(f"{'gateway':12} {'cpu ms':>8} {'stream':>8} {'added ms':>9} {'1st token':>9} {'idle MB':>8} {'then MB':>8} {'start ms':>9}")
         for gateway in gateways:
             if isinstance(gateway, tuple):

@@ -56,7 +56,7 @@ pub enum BenchCommand {
         #[arg(long, value_enum, default_value = "none", value_name = "WHICH")]
         peers: PeerChoice,
         /// Number of requests of each kind.
-        #[arg(long, default_value_t = 2000)]
+        #[arg(long, default_value_t = 3200)]
         requests: u32,
     },
     /// Measures landing in git next to `git apply --index && git commit`, at three sizes of repository.
