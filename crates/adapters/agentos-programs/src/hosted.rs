@@ -288,7 +288,7 @@ impl HostedLauncher {
 
         let (name, port) = (self.server_name(), self.host.port);
         let socket = scratch.doors().join("server.sock");
-        let outlet = ServerOutlet::open_with_ready(&socket, scratch.keeper(), (name, port), ready)?;
+        let outlet = ServerOutlet::open_with_ready(&socket, (name, port), ready)?;
         order.forwards = vec![agentos_sandbox::PortForward {
             address: name.parse::<IpAddr>().unwrap_or(Ipv4Addr::LOCALHOST.into()),
             port,

@@ -51,7 +51,7 @@ pub(crate) fn open_outlets(
             let note = secrets.hide(&word_refused_host(host));
             channel.report_progress(agentos_tool::Progress::Note(note));
         };
-        agentos_sandbox::NetworkOutlet::open_with_report(&forward.socket, scratch.keeper(), way, report)
+        agentos_sandbox::NetworkOutlet::open_with_report(&forward.socket, way, report)
             .map_err(AgentError::from)
     };
     let outlets: Result<Vec<_>, _> = ways.map(open).collect();

@@ -6,32 +6,37 @@
 //! | step | who | what |
 //! | --- | --- | --- |
 //! | 1 | parent | listens on a socket in a folder that no tool sees |
-//! | 2 | keeper, before the tool starts | opens the port, connects to that socket, sends the port's socket (unix(7), `SCM_RIGHTS`), and closes both |
-//! | 3 | parent | receives it, accepts the tool's connections on it, and closes it when the outlet is dropped |
+//! | 2 | keeper, before the tool starts | opens the port, connects to that socket, sends the port's socket (unix(7), `SCM_RIGHTS`), and waits |
+//! | 3 | parent | receives it, and answers when it is able to accept the tool's connections |
+//! | 4 | keeper | goes on; without an answer nothing is started |
+//! | 5 | parent | closes it when the outlet is dropped |
 //!
-//! Owns: the one message between them. Never: accepts a connection.
+//! Owns: the two messages between them. Never: accepts a connection.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, recvmsg, sendmsg,
 };
 
-/// Content of the message. At least one byte must be sent with a descriptor (unix(7)).
+/// Content of both messages. At least one byte must be sent with a descriptor (unix(7)).
 const CONTENT: [u8; 1] = [0];
+/// Time that a keeper has for its message, which it sends at once.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Sends the socket of a port to the parent that listens at `socket`.
+/// Sends the socket of a port to the parent that listens at `socket`, and waits until it accepts connections.
 ///
 /// # Errors
-/// If nobody listens there, or the message cannot be sent.
+/// If nobody listens there, or the parent cannot take it.
 pub(crate) fn give_listener(socket: &Path, port: &TcpListener) -> io::Result<()> {
-    let parent = UnixStream::connect(socket)?;
+    let mut parent = UnixStream::connect(socket)?;
     let descriptors = [port.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -44,7 +49,15 @@ pub(crate) fn give_listener(socket: &Path, port: &TcpListener) -> io::Result<()>
         &mut control,
         SendFlags::NOSIGNAL,
     )?;
-    Ok(())
+    parent.read_exact(&mut [0])
+}
+
+/// Answers the keeper: connections are accepted from now on.
+///
+/// # Errors
+/// If the keeper has gone.
+pub(crate) fn confirm_listener(mut keeper: &UnixStream) -> io::Result<()> {
+    keeper.write_all(&CONTENT)
 }
 
 /// Receives the socket of a port from the keeper.
@@ -55,6 +68,7 @@ pub(crate) fn take_listener(keeper: &UnixStream) -> io::Result<TcpListener> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut content = CONTENT;
+    keeper.set_read_timeout(Some(PATIENCE))?;
     recvmsg(
         keeper,
         &mut [IoSliceMut::new(&mut content)],
@@ -87,8 +101,8 @@ pub(crate) fn connect_port(port: std::net::SocketAddr) -> std::net::TcpStream {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
     use std::os::unix::net::UnixListener;
+    use std::thread;
 
     use super::*;
 
@@ -97,11 +111,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("x.sock");
         let parent = UnixListener::bind(&socket).unwrap();
+        let taking = thread::spawn(move || {
+            let keeper = parent.accept().unwrap().0;
+            let taken = take_listener(&keeper).unwrap();
+            confirm_listener(&keeper).unwrap();
+            taken
+        });
         let address = give_new_port(&socket);
-        let taken = take_listener(&parent.accept().unwrap().0).unwrap();
+        let taken = taking.join().unwrap();
         assert_eq!(taken.local_addr().unwrap(), address);
         let tool = connect_port(address);
         assert_eq!(taken.accept().unwrap().1, tool.local_addr().unwrap());
+    }
+
+    #[test]
+    fn a_parent_that_cannot_take_the_port_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("x.sock");
+        let parent = UnixListener::bind(&socket).unwrap();
+        let taking = thread::spawn(move || drop(take_listener(&parent.accept().unwrap().0)));
+        let port = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert!(give_listener(&socket, &port).is_err());
+        taking.join().unwrap();
     }
 
     #[test]

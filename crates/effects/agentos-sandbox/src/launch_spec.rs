@@ -102,9 +102,8 @@ pub struct PortForward {
     pub address: IpAddr,
     /// Port that the process connects to.
     pub port: u16,
-    /// Socket of the parent that receives every connection. All sockets of a spec lie in one folder that the process
-    /// does not see: whoever could replace a socket by a link could redirect its connections to another service of
-    /// the machine.
+    /// Socket of the parent that receives the listening socket of the port. All sockets of a spec lie in one folder that the process
+    /// does not see: whoever could replace a socket by a link could give the port to another service of the machine.
     pub socket: PathBuf,
 }
 

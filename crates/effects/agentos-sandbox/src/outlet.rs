@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 
-use crate::carry::{accept_each, copy_both_ways};
+use crate::carry::{CountedConnection, OpenConnections, PAUSE, accept_each, copy_both_ways};
 use crate::connect::connect_host;
-use crate::handover::take_listener;
+use crate::handover::{confirm_listener, take_listener};
 use crate::ready::ReadyConnections;
 use crate::relay::{JoinedConnections, JoinedSender, RelayLoop};
 use crate::tunnel::WatchedTunnel;
@@ -28,6 +28,9 @@ use crate::{OutletRoute, SandboxError};
 
 /// Largest head of a request to the proxy, which is a line and a few headers.
 const LONGEST_HEAD: usize = 8 << 10;
+/// Open connections of a tool. One that opens more waits: each takes two descriptors of this process. An adapter works on 128 requests at a
+/// time, and may keep an idle connection for each.
+const MOST_OPEN: usize = 256;
 /// Largest number of refused names that are kept.
 const MOST_REFUSED: usize = 32;
 /// Time limit for one connection.
@@ -50,8 +53,8 @@ struct OpenPort {
 }
 
 impl OpenPort {
-    /// Keeps the descriptor, so that [`OpenPort::close`] can wake the thread. Returns false if it was called already.
-    fn keep(&self, listener: TcpListener) -> bool {
+    /// Keeps the descriptor, so that [`OpenPort::close`] can wake the thread. Returns false if the port was closed before.
+    fn keep_listener(&self, listener: TcpListener) -> bool {
         *self.lock() = Some(listener);
         !self.is_closed()
     }
@@ -99,13 +102,12 @@ impl RefusedHosts {
 }
 
 impl NetworkOutlet {
-    /// Opens the socket, in a folder that no tool can see. `keeper` is the user of process 1 of the run, which
-    /// connects to it; `None` if that is this program's own user.
+    /// Opens the socket through which the keeper hands over the port, in a folder that no tool can see.
     ///
     /// # Errors
     /// If the socket cannot be created.
-    pub fn open(socket: &Path, keeper: Option<u32>, way: OutletRoute) -> Result<Self, SandboxError> {
-        Self::serve_socket(socket, keeper, PortWork::Route(way), Box::new(|_| ()))
+    pub fn open(socket: &Path, way: OutletRoute) -> Result<Self, SandboxError> {
+        Self::serve_socket(socket, PortWork::Route(way), Box::new(|_| ()))
     }
 
     /// Opens the socket as [`NetworkOutlet::open`] does. `report` gets each name that the tool is refused, once and at
@@ -115,31 +117,28 @@ impl NetworkOutlet {
     /// If the socket cannot be created.
     pub fn open_with_report(
         socket: &Path,
-        keeper: Option<u32>,
         way: OutletRoute,
         report: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, SandboxError> {
-        Self::serve_socket(socket, keeper, PortWork::Route(way), Box::new(report))
+        Self::serve_socket(socket, PortWork::Route(way), Box::new(report))
     }
 
-    /// Opens a socket that leads to one host for a client that never closes only one direction of a connection. Each connection is
+    /// Opens the socket of a port that leads to one host, for a client that never closes only one direction of a connection. Each connection is
     /// joined to one of `ready`, or to a new one if there is none.
     ///
     /// # Errors
     /// If the socket cannot be created.
     pub fn open_with_ready(
         socket: &Path,
-        keeper: Option<u32>,
         (host, port): (&str, u16),
         ready: &ReadyConnections,
     ) -> Result<Self, SandboxError> {
         let work = PortWork::Ready(host.to_owned(), port, ready.clone());
-        Self::serve_socket(socket, keeper, work, Box::new(|_| ()))
+        Self::serve_socket(socket, work, Box::new(|_| ()))
     }
 
     fn serve_socket(
         socket: &Path,
-        keeper: Option<u32>,
         work: PortWork,
         report: Box<dyn Fn(&str) + Send + Sync>,
     ) -> Result<Self, SandboxError> {
@@ -148,7 +147,6 @@ impl NetworkOutlet {
         let place = SocketPlace::open(socket).map_err(failed(opening))?;
         let listener = UnixListener::bind(place.short_path()).map_err(failed(opening))?;
         let handover = listener.try_clone().map_err(failed(opening))?;
-        std::os::unix::fs::lchown(socket, keeper, keeper).map_err(failed(opening))?;
         let (port, refused) = (
             Arc::<OpenPort>::default(),
             Arc::new(RefusedHosts {
@@ -192,48 +190,102 @@ enum PortWork {
     Ready(String, u16, ReadyConnections),
 }
 
+/// Closes a port at the end of the thread that serves it, whatever the reason: an open port that nobody serves would leave the tool waiting.
+struct ClosedAtEnd<'a>(&'a OpenPort);
+
+impl Drop for ClosedAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 /// Receives the port from the keeper, and serves its connections until it is closed.
 fn serve_port(handover: &UnixListener, port: &OpenPort, work: &PortWork, refused: &Arc<RefusedHosts>) {
-    // The only failure is a keeper that is gone, or an outlet that was dropped.
-    let received = handover.accept().and_then(|(keeper, _)| take_listener(&keeper));
-    let Ok(listener) = received else { return };
+    let _end = ClosedAtEnd(port);
+    let Some(keeper) = await_keeper(handover, port) else {
+        return;
+    };
+    // A keeper without an answer learns by the end of the connection that there will be none, and starts no tool.
+    let Ok(listener) = take_listener(&keeper) else {
+        return;
+    };
     let Ok(second) = listener.try_clone() else { return };
-    if !port.keep(second) {
+    if !port.keep_listener(second) {
         return;
     }
     let is_closed = || port.is_closed();
     match work {
-        PortWork::Route(way) => {
+        PortWork::Route(route) => {
+            if confirm_listener(&keeper).is_err() {
+                return;
+            }
+            let open = OpenConnections::default();
             let take = |tool| {
-                let (way, refused) = (way.clone(), Arc::clone(refused));
-                // If there are too many connections, this one is closed, and the tool sees that.
-                let _ = thread::Builder::new().spawn(move || serve_one(tool, &way, &refused));
+                while open.count() >= MOST_OPEN && !is_closed() {
+                    thread::sleep(PAUSE);
+                }
+                let (route, refused, counted) = (route.clone(), Arc::clone(refused), open.add());
+                let serve = move || {
+                    let _counted = counted;
+                    serve_one(tool, &route, &refused);
+                };
+                // If the system refuses the thread, the connection is closed, and the tool sees that.
+                let _ = thread::Builder::new().spawn(serve);
             };
             accept_each(listener.incoming(), is_closed, take);
         }
         PortWork::Ready(host, number, ready) => {
-            // Without descriptors for the loop, the port is closed, and the tool sees that.
-            if let Ok((relay, sender)) = RelayLoop::new(listener) {
-                relay.run(is_closed, |tool| {
-                    join_server(tool, (host, *number), ready, &sender)
-                });
+            let Ok((relay, sender)) = RelayLoop::new(listener, MOST_OPEN) else {
+                return;
+            };
+            if confirm_listener(&keeper).is_err() {
+                return;
             }
+            drop(keeper);
+            relay.run(is_closed, |tool, counted| {
+                join_server((tool, counted), (host, *number), ready, &sender);
+            });
+        }
+    }
+}
+
+/// Waits for the keeper. `None` if the outlet was dropped.
+fn await_keeper(handover: &UnixListener, port: &OpenPort) -> Option<UnixStream> {
+    loop {
+        match handover.accept() {
+            Ok((keeper, _)) => {
+                // There is one keeper. Another one must not wait for an answer.
+                let _ = shutdown(handover.as_raw_fd(), Shutdown::Both);
+                return Some(keeper);
+            }
+            Err(_) if port.is_closed() => return None,
+            // Too many open files, for a moment (accept(2)).
+            Err(_) => thread::sleep(PAUSE),
         }
     }
 }
 
 /// Joins a connection to one that is ready, or to a new one, which is made on a thread because that takes a while.
-fn join_server(tool: TcpStream, (host, port): (&str, u16), ready: &ReadyConnections, sender: &JoinedSender) {
+fn join_server(
+    (tool, counted): (TcpStream, CountedConnection),
+    (host, port): (&str, u16),
+    ready: &ReadyConnections,
+    sender: &JoinedSender,
+) {
+    let join = move |server, used| JoinedConnections {
+        tool,
+        server,
+        used,
+        counted,
+    };
     if let Some(server) = ready.take_open() {
-        let used = ready.begin_use();
-        sender.send(JoinedConnections { tool, server, used });
+        sender.send(join(server, ready.begin_use()));
         return;
     }
     let (host, ready, sender) = (host.to_owned(), ready.clone(), sender.clone());
     let connect = move || {
         if let Ok(server) = connect_host(&host, port, PATIENCE) {
-            let used = ready.begin_use();
-            sender.send(JoinedConnections { tool, server, used });
+            sender.send(join(server, ready.begin_use()));
         }
     };
     // If the system refuses the thread, the connection is closed, and the tool sees that.
@@ -340,132 +392,4 @@ pub(crate) fn connect_target(head: &[u8]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::SocketAddr;
-    use std::os::unix::net::UnixStream;
-    use std::sync::mpsc;
-
-    use super::*;
-    use crate::carry::copy_bytes;
-    use crate::handover::{connect_port, give_new_port};
-
-    #[test]
-    fn only_a_connect_names_a_target() {
-        let cases = [
-            (
-                "CONNECT a.example:443 HTTP/1.1\r\nHost: b\r\n\r\n",
-                Some("a.example:443"),
-            ),
-            ("CONNECT a.example:443 HTTP/1.0\r\n\r\n", Some("a.example:443")),
-            ("GET http://a.example/ HTTP/1.1\r\n\r\n", None),
-            ("CONNECT a.example:443\r\n\r\n", None),
-            ("connect a.example:443 HTTP/1.1\r\n\r\n", None),
-            ("CONNECT a\u{1b}[31m:443 HTTP/1.1\r\n\r\n", None),
-            ("CONNECT a\r:443 HTTP/1.1\r\n\r\n", None),
-            ("CONNECT \u{202e}a:443 HTTP/1.1\r\n\r\n", None),
-        ];
-        for (head, expected) in cases {
-            assert_eq!(connect_target(head.as_bytes()).as_deref(), expected, "{head}");
-        }
-    }
-
-    /// What a tool that sends `request` gets back.
-    fn exchange(port: SocketAddr, request: &str) -> String {
-        let mut stream = connect_port(port);
-        stream.write_all(request.as_bytes()).unwrap();
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
-    #[test]
-    fn a_proxy_leads_to_the_addresses_on_its_list_and_names_the_others() {
-        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = server.local_addr().unwrap().port();
-        let echo = thread::spawn(move || {
-            let (stream, _) = server.accept().unwrap();
-            copy_bytes(&stream, &stream);
-        });
-        let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join("x.sock");
-        let way = OutletRoute::Proxy(vec![("127.0.0.1".to_owned(), port)]);
-        let (told, heard) = mpsc::channel();
-        let report = move |name: &str| told.send(name.to_owned()).unwrap_or_default();
-        let outlet = NetworkOutlet::open_with_report(&socket, None, way, report).unwrap();
-        let tool_port = give_new_port(&socket);
-        let answer = exchange(
-            tool_port,
-            &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nhello"),
-        );
-        assert!(
-            answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hello"),
-            "{answer}"
-        );
-        echo.join().unwrap();
-        let answer = exchange(tool_port, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
-        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
-        assert!(exchange(tool_port, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
-        exchange(tool_port, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n");
-        assert_eq!(outlet.refused(), ["evil.example:443"]);
-        drop(outlet);
-        // Reported once, however often the tool tries.
-        assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["evil.example:443"]);
-    }
-
-    #[test]
-    fn an_end_connects_to_nothing_that_took_the_sockets_place() {
-        let folder = tempfile::tempdir().unwrap();
-        let (socket, other) = (folder.path().join("x.sock"), folder.path().join("service.sock"));
-        let service = UnixListener::bind(&other).unwrap();
-        let outlet = NetworkOutlet::open(&socket, None, OutletRoute::Proxy(Vec::new())).unwrap();
-        std::fs::remove_file(&socket).unwrap();
-        std::os::unix::fs::symlink(&other, &socket).unwrap();
-        drop(outlet);
-        service.set_nonblocking(true).unwrap();
-        let error = service.accept().unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::WouldBlock, "nobody connected");
-        assert!(UnixStream::connect(&socket).is_ok(), "the service is still there");
-    }
-
-    #[test]
-    fn a_tunnel_is_closed_when_another_host_is_named_in_it() {
-        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = server.local_addr().unwrap().port();
-        let heard = thread::spawn(move || {
-            let mut all = Vec::new();
-            for stream in server.incoming().take(2) {
-                let mut bytes = Vec::new();
-                let mut stream = stream.unwrap();
-                let _ = stream.read_to_end(&mut bytes);
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
-                all.push(String::from_utf8(bytes).unwrap());
-            }
-            all
-        });
-        let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join("x.sock");
-        let outlet = NetworkOutlet::open(
-            &socket,
-            None,
-            OutletRoute::Proxy(vec![("127.0.0.1".to_owned(), port)]),
-        )
-        .unwrap();
-        let tool_port = give_new_port(&socket);
-        let connect = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n");
-        let request = |host: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
-        let own = request(&format!("127.0.0.1:{port}"));
-        let answer = exchange(tool_port, &format!("{connect}{own}"));
-        assert!(answer.ends_with("HTTP/1.1 200 OK\r\n\r\n"), "{answer}");
-        let answer = exchange(
-            tool_port,
-            &format!("{connect}{own}{}", request("attacker.example")),
-        );
-        assert!(!answer.ends_with("200 OK\r\n\r\n"), "{answer}");
-        assert_eq!(outlet.refused(), ["attacker.example"]);
-        // The first request of the second tunnel may have come through before the second one was read.
-        let heard = heard.join().unwrap();
-        assert_eq!(heard.first(), Some(&own));
-        assert!(heard.iter().all(|bytes| !bytes.contains("attacker")), "{heard:?}");
-    }
-}
+mod tests;

@@ -140,7 +140,7 @@ mod tests {
         let socket = folder.path().join("x.sock");
         let way = ("127.0.0.1", server.local_addr().unwrap().port());
         let ready = ReadyConnections::default();
-        let _outlet = NetworkOutlet::open_with_ready(&socket, None, way, &ready).unwrap();
+        let _outlet = NetworkOutlet::open_with_ready(&socket, way, &ready).unwrap();
         let port = give_new_port(&socket);
         let connect = || {
             let mut client = connect_port(port);
@@ -170,7 +170,7 @@ mod tests {
         let socket = folder.path().join("x.sock");
         let way = ("127.0.0.1", server.local_addr().unwrap().port());
         let ready = ReadyConnections::default();
-        let _outlet = NetworkOutlet::open_with_ready(&socket, None, way, &ready).unwrap();
+        let _outlet = NetworkOutlet::open_with_ready(&socket, way, &ready).unwrap();
         let client = connect_port(give_new_port(&socket));
         let (mut there, _) = server.accept().unwrap();
         drop(client);

@@ -1,13 +1,16 @@
 //! Copies the bytes of all connections of one outlet on one thread.
 //!
-//! A confined adapter keeps a connection for each request that runs. With two threads for each of them, a request woke up to four threads,
-//! and every thread had a buffer.
+//! A confined adapter keeps a connection for each request that runs. With two threads for each of them, each request woke as many as four
+//! threads, and every thread had a buffer.
 //!
 //! | state of a direction | waits for | next |
 //! | --- | --- | --- |
 //! | empty | bytes of its source | they are written at once; what does not fit is kept: full |
 //! | full | room at its target | empty, when all is written; nothing is read meanwhile, so the source waits too |
-//! | over | nothing: its source has ended, or its target takes nothing | the pair is closed when both directions are over |
+//! | over | nothing: its source has ended, or its target is broken | both connections are closed when both directions are over |
+//!
+//! The tool is held back when it has opened as many connections as it may, and when the system is short of descriptors: nothing is accepted for
+//! [`PAUSE`] then, and the open connections are served.
 //!
 //! Owns: copying, and what the end of one side means for the other. Never: connects, or knows where a connection leads.
 
@@ -18,24 +21,25 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
-use std::time::Duration;
+use std::time::Instant;
 
 use nix::sys::socket::{Shutdown, shutdown};
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
+use crate::carry::{CountedConnection, OpenConnections, PAUSE};
 use crate::ready::UsedConnection;
 
 /// Bytes that are read at once.
 const BUFFER: usize = 32 << 10;
 /// Events that are taken at once.
 const MOST_EVENTS: usize = 64;
-/// Pause after a connection that could not be accepted.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Connections that are accepted at once, so that a tool that opens many does not keep the others waiting.
+const MOST_ACCEPTED: usize = 16;
 /// Event of the listener.
-const LISTENER: u64 = u64::MAX;
+const LISTENER_EVENT: u64 = u64::MAX;
 /// Event of the channel with joined connections.
-const JOINED: u64 = u64::MAX - 1;
+const JOINED_EVENT: u64 = u64::MAX - 1;
 
 /// Connection of a tool, joined to that of its server.
 pub(crate) struct JoinedConnections {
@@ -43,6 +47,8 @@ pub(crate) struct JoinedConnections {
     pub(crate) server: TcpStream,
     /// Ends when either side has ended.
     pub(crate) used: UsedConnection,
+    /// Ends when both are closed.
+    pub(crate) counted: CountedConnection,
 }
 
 /// Hands joined connections to the loop. Clones lead to the same loop.
@@ -66,32 +72,49 @@ impl JoinedSender {
 pub(crate) struct RelayLoop {
     events: OwnedFd,
     listener: TcpListener,
+    open: OpenConnections,
+    most_open: usize,
+    /// Time until which nothing is accepted. `None` if the listener is watched.
+    paused_until: Option<Instant>,
     joined: Receiver<JoinedConnections>,
-    woken: UnixStream,
-    pairs: BTreeMap<u64, Pair>,
+    wake_receiver: UnixStream,
+    pairs: BTreeMap<u64, ConnectionPair>,
     next: u64,
     buffer: Vec<u8>,
 }
 
 impl RelayLoop {
-    /// Makes the loop of a listener.
+    /// Makes the loop of a listener, with at most so many open connections.
     ///
     /// # Errors
     /// If the system refuses a descriptor.
-    pub(crate) fn new(listener: TcpListener) -> io::Result<(Self, JoinedSender)> {
+    pub(crate) fn new(listener: TcpListener, most_open: usize) -> io::Result<(Self, JoinedSender)> {
         let events = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let (woken, waker) = UnixStream::pair()?;
+        let (wake_receiver, waker) = UnixStream::pair()?;
         let (sender, joined) = channel();
         listener.set_nonblocking(true)?;
-        woken.set_nonblocking(true)?;
+        wake_receiver.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
-        epoll::add(&events, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
-        epoll::add(&events, &woken, EventData::new_u64(JOINED), EventFlags::IN)?;
+        epoll::add(
+            &events,
+            &listener,
+            EventData::new_u64(LISTENER_EVENT),
+            EventFlags::IN,
+        )?;
+        epoll::add(
+            &events,
+            &wake_receiver,
+            EventData::new_u64(JOINED_EVENT),
+            EventFlags::IN,
+        )?;
         let relay = Self {
             events,
             listener,
+            open: OpenConnections::default(),
+            most_open,
+            paused_until: None,
             joined,
-            woken,
+            wake_receiver,
             pairs: BTreeMap::new(),
             next: 0,
             buffer: vec![0; BUFFER],
@@ -101,51 +124,80 @@ impl RelayLoop {
     }
 
     /// Accepts connections and copies bytes, until `is_closed`. Each accepted connection is given to `take`, which must not wait.
-    pub(crate) fn run(mut self, is_closed: impl Fn() -> bool, mut take: impl FnMut(TcpStream)) {
-        let mut happened = Vec::with_capacity(MOST_EVENTS);
-        loop {
-            happened.clear();
-            match epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut happened), None) {
+    pub(crate) fn run(
+        mut self,
+        is_closed: impl Fn() -> bool,
+        mut take: impl FnMut(TcpStream, CountedConnection),
+    ) {
+        let mut ready_events = Vec::with_capacity(MOST_EVENTS);
+        while !is_closed() {
+            ready_events.clear();
+            let wait = self.paused_until.map(remaining_time);
+            let room = rustix::buffer::spare_capacity(&mut ready_events);
+            match epoll::wait(&self.events, room, wait.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return,
             }
-            for event in &happened {
+            for event in &ready_events {
                 match event.data.u64() {
-                    LISTENER => self.accept(&is_closed, &mut take),
-                    JOINED => self.add_joined(),
+                    LISTENER_EVENT => self.accept(&mut take),
+                    JOINED_EVENT => self.add_joined(),
                     side => self.advance(side, event.flags),
                 }
             }
-            if is_closed() {
-                return;
-            }
+            self.resume_accepting();
         }
     }
 
-    fn accept(&self, is_closed: &impl Fn() -> bool, take: &mut impl FnMut(TcpStream)) {
-        loop {
+    fn accept(&mut self, take: &mut impl FnMut(TcpStream, CountedConnection)) {
+        for _ in 0..MOST_ACCEPTED {
+            if self.open.count() >= self.most_open {
+                self.pause_accepting();
+                return;
+            }
             match self.listener.accept() {
-                Ok((tool, _)) => take(tool),
+                Ok((tool, _)) => take(tool, self.open.add()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) if is_closed() => return,
-                // Too many open files, for a moment (accept(2)).
+                // Too many open files (accept(2)), or the listener was shut down.
                 Err(_) => {
-                    thread::sleep(PAUSE);
+                    self.pause_accepting();
                     return;
                 }
             }
         }
     }
 
+    fn pause_accepting(&mut self) {
+        // Watched, it would be reported again and again.
+        if epoll::delete(&self.events, &self.listener).is_ok() {
+            self.paused_until = Some(Instant::now() + PAUSE);
+        }
+    }
+
+    fn resume_accepting(&mut self) {
+        let Some(until) = self.paused_until else { return };
+        let now = Instant::now();
+        if now < until {
+            return;
+        }
+        let data = EventData::new_u64(LISTENER_EVENT);
+        let is_full = self.open.count() >= self.most_open;
+        if is_full || epoll::add(&self.events, &self.listener, data, EventFlags::IN).is_err() {
+            self.paused_until = Some(now + PAUSE);
+        } else {
+            self.paused_until = None;
+        }
+    }
+
     fn add_joined(&mut self) {
         let mut bytes = [0; 64];
         // Read before the channel: what is sent later wakes the loop again.
-        while matches!((&self.woken).read(&mut bytes), Ok(1..)) {}
+        while matches!((&self.wake_receiver).read(&mut bytes), Ok(1..)) {}
         while let Ok(joined) = self.joined.try_recv() {
             let number = self.next;
             self.next += 1;
             // If the system is short of memory, both are closed, and the tool sees that.
-            if let Ok(pair) = Pair::new(joined).and_then(|mut pair| {
+            if let Ok(pair) = ConnectionPair::new(joined).and_then(|mut pair| {
                 pair.watch(&self.events, number)?;
                 Ok(pair)
             }) {
@@ -176,6 +228,15 @@ impl RelayLoop {
     }
 }
 
+/// Returns the time that is left, for a wait.
+fn remaining_time(until: Instant) -> Timespec {
+    let left = until.saturating_duration_since(Instant::now());
+    Timespec {
+        tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: left.subsec_nanos().into(),
+    }
+}
+
 /// Returns the event of a pair's connection to the tool.
 fn tool_side(number: u64) -> u64 {
     number * 2
@@ -187,21 +248,27 @@ fn server_side(number: u64) -> u64 {
 }
 
 /// Two joined connections.
-struct Pair {
+struct ConnectionPair {
     tool: TcpStream,
     server: TcpStream,
     used: UsedConnection,
+    _counted: CountedConnection,
     /// From the tool to the server.
-    up: Direction,
+    up: CopyDirection,
     /// From the server to the tool.
-    down: Direction,
+    down: CopyDirection,
     tool_watch: EventFlags,
     server_watch: EventFlags,
 }
 
-impl Pair {
+impl ConnectionPair {
     fn new(joined: JoinedConnections) -> io::Result<Self> {
-        let JoinedConnections { tool, server, used } = joined;
+        let JoinedConnections {
+            tool,
+            server,
+            used,
+            counted,
+        } = joined;
         for side in [&tool, &server] {
             side.set_nonblocking(true)?;
             // What comes in small pieces must not wait until the last one is acknowledged (RFC 896).
@@ -211,8 +278,9 @@ impl Pair {
             tool,
             server,
             used,
-            up: Direction::default(),
-            down: Direction::default(),
+            _counted: counted,
+            up: CopyDirection::default(),
+            down: CopyDirection::default(),
             tool_watch: EventFlags::empty(),
             server_watch: EventFlags::empty(),
         })
@@ -238,8 +306,8 @@ impl Pair {
 
     /// Watches each side for what its directions wait for.
     fn watch(&mut self, events: &OwnedFd, number: u64) -> rustix::io::Result<()> {
-        let tool = flags(self.up.awaits_bytes(), self.down.awaits_room());
-        let server = flags(self.down.awaits_bytes(), self.up.awaits_room());
+        let tool = watch_flags(self.up.awaits_bytes(), self.down.awaits_room());
+        let server = watch_flags(self.down.awaits_bytes(), self.up.awaits_room());
         change_watch(events, &self.tool, &mut self.tool_watch, tool, tool_side(number))?;
         change_watch(
             events,
@@ -251,7 +319,7 @@ impl Pair {
     }
 }
 
-fn flags(awaits_bytes: bool, awaits_room: bool) -> EventFlags {
+fn watch_flags(awaits_bytes: bool, awaits_room: bool) -> EventFlags {
     let mut flags = EventFlags::empty();
     flags.set(EventFlags::IN, awaits_bytes);
     flags.set(EventFlags::OUT, awaits_room);
@@ -282,13 +350,13 @@ fn change_watch(
 
 /// One direction of a pair.
 #[derive(Default)]
-struct Direction {
+struct CopyDirection {
     /// Bytes that the target did not take yet.
     kept: Vec<u8>,
     is_over: bool,
 }
 
-impl Direction {
+impl CopyDirection {
     fn awaits_bytes(&self) -> bool {
         !self.is_over && self.kept.is_empty()
     }
@@ -333,123 +401,4 @@ fn is_temporary(error: &io::Error) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::SocketAddr;
-
-    use super::*;
-    use crate::handover::{connect_port, give_new_port};
-    use crate::{NetworkOutlet, ReadyConnections};
-
-    /// More than the buffers of the system hold, so that a direction is full while nobody reads.
-    const LARGE: usize = 24 << 20;
-
-    struct Scene {
-        server: TcpListener,
-        port: SocketAddr,
-        _outlet: NetworkOutlet,
-        _folder: tempfile::TempDir,
-    }
-
-    impl Scene {
-        fn new() -> Self {
-            let server = TcpListener::bind("127.0.0.1:0").unwrap();
-            let folder = tempfile::tempdir().unwrap();
-            let socket = folder.path().join("x.sock");
-            let way = ("127.0.0.1", server.local_addr().unwrap().port());
-            let outlet =
-                NetworkOutlet::open_with_ready(&socket, None, way, &ReadyConnections::default()).unwrap();
-            Self {
-                server,
-                port: give_new_port(&socket),
-                _outlet: outlet,
-                _folder: folder,
-            }
-        }
-
-        fn connect(&self) -> (TcpStream, TcpStream) {
-            let tool = connect_port(self.port);
-            (tool, self.server.accept().unwrap().0)
-        }
-    }
-
-    /// Bytes that show a lost, doubled or moved piece.
-    fn large_body() -> Vec<u8> {
-        (0..LARGE / 8).flat_map(|at| at.to_le_bytes()).collect()
-    }
-
-    #[test]
-    fn large_bodies_cross_in_both_directions_at_once() {
-        let scene = Scene::new();
-        let (tool, server) = scene.connect();
-        let body = large_body();
-        thread::scope(|scope| {
-            for side in [&tool, &server] {
-                let body = &body;
-                scope.spawn(move || {
-                    let mut side = side;
-                    side.write_all(body).unwrap();
-                });
-            }
-            for mut side in [&tool, &server] {
-                let mut read = vec![0; LARGE];
-                side.read_exact(&mut read).unwrap();
-                assert!(read == body, "all bytes in their order");
-            }
-        });
-    }
-
-    #[test]
-    fn a_tool_that_reads_nothing_holds_its_own_server_back_and_nobody_else() {
-        let scene = Scene::new();
-        let ((_tool, mut server), (mut other, mut other_server)) = (scene.connect(), scene.connect());
-        server.set_nonblocking(true).unwrap();
-        let (mut written, mut refused) = (0, 0);
-        // Refused ten times in a row, with the loop at work in between: its server is held back.
-        while refused < 10 {
-            match server.write(&[0; 1 << 16]) {
-                Ok(count) => (written, refused) = (written + count, 0),
-                Err(_) => refused += 1,
-            }
-            assert!(written < LARGE, "the loop keeps what nobody reads");
-            other.write_all(b"x").unwrap();
-            other_server.read_exact(&mut [0]).unwrap();
-        }
-        other_server.write_all(b"y").unwrap();
-        other.read_exact(&mut [0]).unwrap();
-    }
-
-    #[test]
-    fn an_answer_arrives_whole_though_the_server_has_closed_before_it_is_read() {
-        let scene = Scene::new();
-        let (mut tool, mut server) = scene.connect();
-        let body = large_body();
-        let sent = body.clone();
-        let sending = thread::spawn(move || server.write_all(&sent).unwrap());
-        let mut read = Vec::new();
-        tool.read_to_end(&mut read).unwrap();
-        sending.join().unwrap();
-        assert!(read == body, "all bytes in their order");
-    }
-
-    #[test]
-    fn a_server_that_nobody_reaches_closes_the_connection_of_the_tool() {
-        let Scene {
-            server,
-            port,
-            _outlet,
-            _folder,
-        } = Scene::new();
-        drop(server);
-        assert_eq!(connect_port(port).read(&mut [0]).unwrap(), 0);
-    }
-
-    #[test]
-    fn the_end_of_the_outlet_closes_its_connections() {
-        let scene = Scene::new();
-        let (mut tool, mut server) = scene.connect();
-        let Scene { _outlet: outlet, .. } = scene;
-        drop(outlet);
-        assert_eq!(tool.read(&mut [0]).unwrap_or(0), 0);
-        assert_eq!(server.read(&mut [0]).unwrap_or(0), 0);
-    }
-}
+mod tests;

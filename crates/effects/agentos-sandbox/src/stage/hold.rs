@@ -42,6 +42,7 @@ pub(super) fn confine_and_run(role: &StartRole, in_group: bool) -> Result<u8, St
     }
     let record = spec.refusals.as_deref().map(CallRecord::connect).transpose()?;
     ports::give_ports(&spec.forwards)?;
+    ports::leave_socket_folder()?;
     [
         SandboxLayer::MountNamespace,
         SandboxLayer::PidNamespace,

@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
-use nix::unistd::fchdir;
+use nix::unistd::{chdir, fchdir};
 
 use crate::handover::give_listener;
 use crate::launch_spec::{LaunchSpec, PortForward};
@@ -124,6 +124,11 @@ pub(super) fn open_socket_folder(spec: &LaunchSpec) -> Result<Option<File>, Stri
 /// whole path would often be longer than its address may be, 108 bytes (unix(7)).
 pub(super) fn enter_socket_folder(folder: &File) -> Result<(), String> {
     fchdir(folder).map_err(|error| format!("cannot go to the folder of the sockets: {error}"))
+}
+
+/// Makes the root the current folder, when no socket is needed any more.
+pub(super) fn leave_socket_folder() -> Result<(), String> {
+    chdir("/").map_err(|error| format!("cannot leave the folder of the sockets: {error}"))
 }
 
 /// Opens the ports, and hands each to the parent, which accepts the tool's connections. The folder of the sockets is the current one.

@@ -20,8 +20,8 @@ const LONGEST_DESCRIPTION: usize = 4 << 10;
 const LARGEST_SCHEMA: usize = 16 << 10;
 /// Deepest nesting of a schema. The arguments of a function have few levels.
 const DEEPEST_SCHEMA: usize = 32;
-/// Keywords by which a schema uses another one.
-const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+/// Keywords by which a schema uses one that only the checked value decides.
+const REFERENCES: [&str; 2] = ["$dynamicRef", "$recursiveRef"];
 /// Text between the names of a toolbox and its tool. No provider's name contains `_`, so the first one ends the toolbox's name.
 const SEPARATOR: &str = "__";
 
@@ -107,11 +107,11 @@ fn is_good_name(toolbox: &str, name: &str) -> bool {
 
 /// Returns a schema without references, by which arguments can be checked in a time that its size limits.
 fn prepare_input(schema: &Value) -> Result<Value, String> {
+    check_size(schema)?;
+    let schema = replace_references(schema, LARGEST_SCHEMA).map_err(|fault| fault.to_string())?;
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err("its type must be `object`".to_owned());
     }
-    check_size(schema)?;
-    let schema = replace_references(schema).map_err(|fault| fault.to_string())?;
     check_size(&schema)?;
     check_shape(&schema, DEEPEST_SCHEMA)?;
     check_schema(&schema).map_err(|violations| match violations.into_iter().next() {
@@ -231,7 +231,7 @@ mod tests {
                 },
                 Some(bad_schema(
                     "one",
-                    "with its definitions in place it has more than 4096 parts or 64 levels",
+                    "with its definitions in place it is longer than 16384 bytes or has more than 64 levels",
                 )),
             ),
             (

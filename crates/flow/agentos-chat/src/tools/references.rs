@@ -4,17 +4,26 @@
 //! references differently, and 41 definitions of which each uses the next one twice take 2^40 steps to check one value. Without references
 //! neither can happen, and the size of a schema limits the time of a check.
 //!
-//! Owns: references within a schema. Never: reads another document.
+//! Keywords and their meaning: JSON Schema 2020-12 and the older drafts, as `$schema` says.
+//!
+//! Owns: references within a schema. Never: reads another document, or makes a check stricter than the server's own.
 
 use serde_json::{Map, Value, json};
 
 /// Keyword of a reference.
 const REFERENCE: &str = "$ref";
-/// Members of a schema that only hold definitions. After the last reference nothing uses them.
-const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
-/// Keywords whose value is data and no schema.
-const DATA: [&str; 5] = ["const", "default", "enum", "example", "examples"];
-/// Keywords that say something about a value and allow or refuse none. The nearest one counts.
+/// Keyword of the draft, which only the root needs.
+const DIALECT: &str = "$schema";
+/// Keywords that only hold definitions or name a place. Without references nothing uses them.
+const UNUSED: [&str; 6] = [
+    "$anchor",
+    "$defs",
+    "$dynamicAnchor",
+    "$id",
+    DIALECT,
+    "definitions",
+];
+/// Keywords that say something about a value and allow or refuse none. The one nearest to the value counts.
 const REMARKS: [&str; 7] = [
     "$comment",
     "default",
@@ -24,8 +33,17 @@ const REMARKS: [&str; 7] = [
     "examples",
     "title",
 ];
-/// Parts of a schema, with those that are put in. More are never checked in a useful time.
-const MOST_PARTS: usize = 4096;
+/// Keywords by which a weaker part makes the whole stricter, with those that mean nothing without them.
+const FRAGILE: [(&str, &[&str]); 4] = [
+    ("oneOf", &[]),
+    ("not", &[]),
+    ("if", &["then", "else"]),
+    ("contains", &["minContains", "maxContains"]),
+];
+/// Keywords about everything that no other part of the schema has looked at.
+const REST: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
+/// Drafts in which the keywords next to a reference have no meaning (draft 7, section 8.3).
+const OLDER_DRAFTS: [&str; 3] = ["draft-04/", "draft-06/", "draft-07/"];
 /// Levels of a schema, with those that are put in.
 const DEEPEST: usize = 64;
 /// Longest part of a reference in an error, in characters.
@@ -37,32 +55,72 @@ pub(super) enum ReferenceFault {
     /// It leads to another document, or nowhere.
     #[error("`{0}` leads to no part of it")]
     Missing(String),
+    /// A part has an address of its own, from which its references count.
+    #[error("it has a part with an `$id`")]
+    OwnAddress,
     /// The result is too large.
-    #[error("with its definitions in place it has more than {MOST_PARTS} parts or {DEEPEST} levels")]
-    TooLarge,
+    #[error("with its definitions in place it is longer than {0} bytes or has more than {DEEPEST} levels")]
+    TooLarge(usize),
+}
+
+/// Meaning of the value of a keyword.
+enum KeywordValue {
+    Schema,
+    /// Object whose members are schemas.
+    Map,
+    Data,
+}
+
+impl KeywordValue {
+    fn of_keyword(name: &str) -> Self {
+        match name {
+            "additionalItems"
+            | "additionalProperties"
+            | "allOf"
+            | "anyOf"
+            | "contains"
+            | "contentSchema"
+            | "else"
+            | "if"
+            | "items"
+            | "not"
+            | "oneOf"
+            | "prefixItems"
+            | "propertyNames"
+            | "then"
+            | "unevaluatedItems"
+            | "unevaluatedProperties" => Self::Schema,
+            "dependencies" | "dependentSchemas" | "patternProperties" | "properties" => Self::Map,
+            _ => Self::Data,
+        }
+    }
 }
 
 /// Replaces each reference by the part that it leads to. Where a definition uses itself, any value is allowed below its first use: the
 /// server checks the arguments too.
 ///
 /// # Errors
-/// If a reference leads to no part of the schema, or the result is too large.
-pub(super) fn replace_references(schema: &Value) -> Result<Value, ReferenceFault> {
+/// If a reference leads to no part of the schema, or the result has more than `most_bytes`.
+pub(super) fn replace_references(schema: &Value, most_bytes: usize) -> Result<Value, ReferenceFault> {
     if !has_reference(schema) {
         return Ok(schema.clone());
     }
+    let dialect = schema.get(DIALECT).and_then(Value::as_str);
     let mut replacer = Replacer {
         root: schema,
+        is_older: dialect.is_some_and(|dialect| OLDER_DRAFTS.iter().any(|draft| dialect.contains(draft))),
         open: Vec::new(),
-        parts: 0,
+        most_bytes,
+        bytes: 0,
     };
-    let mut replaced = replacer.copy_part(schema, DEEPEST)?;
-    if let Some(fields) = replaced.as_object_mut() {
-        DEFINITIONS.iter().for_each(|name| drop(fields.remove(*name)));
+    let mut replaced = replacer.copy_schema(schema, DEEPEST)?.value;
+    if let (Some(dialect), Some(fields)) = (dialect, replaced.as_object_mut()) {
+        fields.insert(DIALECT.to_owned(), dialect.into());
     }
     Ok(replaced)
 }
 
+/// Returns true if anything in a schema looks like a reference. A property of that name has a schema, which is no text.
 fn has_reference(part: &Value) -> bool {
     match part {
         Value::Object(fields) => find_reference(fields).is_some() || fields.values().any(has_reference),
@@ -71,89 +129,247 @@ fn has_reference(part: &Value) -> bool {
     }
 }
 
-/// Returns where a schema's reference leads. `None` if it has none: a property of that name has a schema, which is no text.
+/// Returns where the reference of a schema leads. `None` if it has none.
 fn find_reference(fields: &Map<String, Value>) -> Option<&str> {
     fields.get(REFERENCE)?.as_str()
 }
 
+/// Copy of a part.
+struct CopiedPart {
+    value: Value,
+    /// True if it allows more than the original, because a definition that uses itself ends in it.
+    is_weaker: bool,
+}
+
 struct Replacer<'a> {
     root: &'a Value,
+    /// True in drafts in which the keywords next to a reference have no meaning.
+    is_older: bool,
     /// References inside which the current part lies.
     open: Vec<&'a str>,
-    parts: usize,
+    most_bytes: usize,
+    /// Bytes of the copy at least.
+    bytes: usize,
 }
 
 impl<'a> Replacer<'a> {
-    fn copy_part(&mut self, part: &'a Value, levels: usize) -> Result<Value, ReferenceFault> {
-        self.parts += 1;
-        let deeper = levels.checked_sub(1).filter(|_| self.parts <= MOST_PARTS);
-        let levels = deeper.ok_or(ReferenceFault::TooLarge)?;
-        match part {
-            Value::Object(fields) => match find_reference(fields) {
-                Some(target) => self.copy_target(fields, target, levels),
-                None => Ok(Value::Object(self.copy_fields(fields, levels)?)),
-            },
-            Value::Array(parts) => parts.iter().map(|part| self.copy_part(part, levels)).collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(part.clone()),
+    fn count(&mut self, bytes: usize) -> Result<(), ReferenceFault> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        match self.bytes <= self.most_bytes {
+            true => Ok(()),
+            false => Err(self.too_large()),
         }
     }
 
-    /// Copies the members of a schema but its reference.
-    fn copy_fields(
+    fn too_large(&self) -> ReferenceFault {
+        ReferenceFault::TooLarge(self.most_bytes)
+    }
+
+    /// Copies a schema, or a list of schemas.
+    fn copy_schema(&mut self, part: &'a Value, levels: usize) -> Result<CopiedPart, ReferenceFault> {
+        let levels = levels.checked_sub(1).ok_or_else(|| self.too_large())?;
+        match part {
+            Value::Object(fields) => {
+                // The root may be copied again, inside itself.
+                if fields.get("$id").is_some_and(Value::is_string) && !std::ptr::eq(part, self.root) {
+                    return Err(ReferenceFault::OwnAddress);
+                }
+                self.count(2)?;
+                match find_reference(fields) {
+                    Some(target) => self.copy_target(fields, target, levels),
+                    None => self.copy_keywords(fields, levels, |_| true),
+                }
+            }
+            Value::Array(parts) => {
+                self.count(2)?;
+                let mut is_weaker = false;
+                let copied = parts.iter().map(|part| {
+                    let copied = self.copy_schema(part, levels)?;
+                    is_weaker |= copied.is_weaker;
+                    Ok(copied.value)
+                });
+                let value = copied.collect::<Result<Value, _>>()?;
+                Ok(CopiedPart { value, is_weaker })
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => self.copy_data(part),
+        }
+    }
+
+    fn copy_data(&mut self, part: &Value) -> Result<CopiedPart, ReferenceFault> {
+        self.count(count_bytes(part, self.most_bytes))?;
+        Ok(CopiedPart {
+            value: part.clone(),
+            is_weaker: false,
+        })
+    }
+
+    /// Copies the members of an object whose members are schemas.
+    fn copy_map(&mut self, part: &'a Value, levels: usize) -> Result<CopiedPart, ReferenceFault> {
+        let Value::Object(members) = part else {
+            return self.copy_data(part);
+        };
+        let levels = levels.checked_sub(1).ok_or_else(|| self.too_large())?;
+        let (mut copied, mut is_weaker) = (Map::new(), false);
+        for (name, member) in members {
+            self.count(name.len() + 3)?;
+            let member = self.copy_schema(member, levels)?;
+            is_weaker |= member.is_weaker;
+            copied.insert(name.clone(), member.value);
+        }
+        let value = Value::Object(copied);
+        Ok(CopiedPart { value, is_weaker })
+    }
+
+    /// Copies those keywords of a schema that `is_kept`.
+    fn copy_keywords(
         &mut self,
         fields: &'a Map<String, Value>,
         levels: usize,
-    ) -> Result<Map<String, Value>, ReferenceFault> {
-        let is_kept = |name: &str| name != REFERENCE || !fields.get(name).is_some_and(Value::is_string);
-        let kept = fields.iter().filter(|(name, _)| is_kept(name));
-        let copied = kept.map(|(name, part)| {
-            let is_copied_whole = DATA.contains(&name.as_str()) || DEFINITIONS.contains(&name.as_str());
-            let part = match is_copied_whole {
-                true => part.clone(),
-                false => self.copy_part(part, levels)?,
+        is_kept: impl Fn(&str) -> bool,
+    ) -> Result<CopiedPart, ReferenceFault> {
+        let (mut copied, mut weaker) = (Map::new(), Vec::new());
+        for (name, part) in fields {
+            let is_unused = UNUSED.contains(&name.as_str()) || (name == REFERENCE && part.is_string());
+            if is_unused || !is_kept(name) {
+                continue;
+            }
+            self.count(name.len() + 3)?;
+            let part = match KeywordValue::of_keyword(name) {
+                KeywordValue::Schema => self.copy_schema(part, levels)?,
+                KeywordValue::Map => self.copy_map(part, levels)?,
+                KeywordValue::Data => self.copy_data(part)?,
             };
-            Ok((name.clone(), part))
-        });
-        copied.collect()
+            if part.is_weaker {
+                weaker.push(name.as_str());
+            }
+            copied.insert(name.clone(), part.value);
+        }
+        Ok(finish_keywords(copied, &weaker))
     }
 
-    /// Copies a schema with a reference: the part that it leads to, and what stands beside the reference.
+    /// Copies a schema with a reference: the part that it leads to, and the keywords next to the reference.
     fn copy_target(
         &mut self,
         fields: &'a Map<String, Value>,
         target: &'a str,
         levels: usize,
-    ) -> Result<Value, ReferenceFault> {
-        let mut beside = self.copy_fields(fields, levels)?;
+    ) -> Result<CopiedPart, ReferenceFault> {
+        let is_remark = |name: &str| REMARKS.contains(&name);
         if self.open.contains(&target) {
-            return Ok(Value::Object(beside));
+            let remarks = self.copy_keywords(fields, levels, is_remark)?;
+            return Ok(CopiedPart {
+                is_weaker: true,
+                ..remarks
+            });
         }
-        let missing = || ReferenceFault::Missing(target.chars().take(LONGEST_QUOTE).collect());
-        let pointer = target.strip_prefix('#').ok_or_else(missing)?;
-        let found = self.root.pointer(pointer).ok_or_else(missing)?;
+        let found = self.find_target(target)?;
         self.open.push(target);
-        let copied = self.copy_part(found, levels);
+        let copied = self.copy_schema(found, levels);
         self.open.pop();
-        match copied? {
-            Value::Object(mut merged) if beside.keys().all(|name| REMARKS.contains(&name.as_str())) => {
-                merged.append(&mut beside);
-                Ok(Value::Object(merged))
-            }
-            // Both hold: a keyword beside another one can change its meaning, so they stay apart.
-            copied => {
-                let all = beside.entry("allOf").or_insert_with(|| json!([]));
-                if let Some(all) = all.as_array_mut() {
-                    all.push(copied);
-                }
-                Ok(Value::Object(beside))
-            }
+        let copied = copied?;
+        let is_older = self.is_older;
+        let siblings = self.copy_keywords(fields, levels, |name| !is_older || is_remark(name))?;
+        Ok(join_parts(copied, siblings))
+    }
+
+    fn find_target(&self, target: &str) -> Result<&'a Value, ReferenceFault> {
+        let found = target.strip_prefix('#').and_then(decode_fragment);
+        let found = found.and_then(|pointer| self.root.pointer(&pointer));
+        found.ok_or_else(|| ReferenceFault::Missing(target.chars().take(LONGEST_QUOTE).collect()))
+    }
+}
+
+/// Makes a schema of its keywords, of which some became weaker. Those by which it would be stricter then are left out.
+fn finish_keywords(mut copied: Map<String, Value>, weaker: &[&str]) -> CopiedPart {
+    for (name, companions) in FRAGILE {
+        if weaker.contains(&name) {
+            copied.remove(name);
+            companions.iter().for_each(|name| drop(copied.remove(*name)));
         }
     }
+    if !weaker.is_empty() {
+        REST.iter().for_each(|name| drop(copied.remove(*name)));
+    }
+    CopiedPart {
+        value: Value::Object(copied),
+        is_weaker: !weaker.is_empty(),
+    }
+}
+
+/// Makes the schema that holds if both do.
+fn join_parts(target: CopiedPart, siblings: CopiedPart) -> CopiedPart {
+    let mut is_weaker = target.is_weaker || siblings.is_weaker;
+    let value = match (target.value, siblings.value) {
+        (Value::Object(mut target), Value::Object(mut siblings))
+            if siblings.keys().all(|name| REMARKS.contains(&name.as_str())) =>
+        {
+            target.append(&mut siblings);
+            Value::Object(target)
+        }
+        // A keyword can change the meaning of another one in the same schema, so they stay apart.
+        (value, Value::Object(mut siblings)) => {
+            match siblings.get_mut("allOf").and_then(Value::as_array_mut) {
+                Some(all) => all.push(value),
+                None => drop(siblings.insert("allOf".to_owned(), json!([value]))),
+            }
+            let weaker: &[&str] = if is_weaker { &["allOf"] } else { &[] };
+            let joined = finish_keywords(siblings, weaker);
+            is_weaker = joined.is_weaker;
+            joined.value
+        }
+        // Keywords are always an object.
+        (value, _) => value,
+    };
+    CopiedPart { value, is_weaker }
+}
+
+/// Counts the bytes of data at least, up to the first value beyond `most`.
+fn count_bytes(part: &Value, most: usize) -> usize {
+    let mut bytes = 0_usize;
+    let mut waiting = vec![part];
+    while let Some(part) = waiting.pop() {
+        bytes += match part {
+            Value::String(text) => text.len() + 2,
+            Value::Array(parts) => {
+                waiting.extend(parts);
+                2
+            }
+            Value::Object(fields) => {
+                waiting.extend(fields.values());
+                fields.keys().map(|name| name.len() + 3).sum::<usize>() + 2
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+        };
+        if bytes > most {
+            break;
+        }
+    }
+    bytes
+}
+
+/// Decodes the percent signs of a fragment (RFC 3986, section 2.1). `None` if it is not UTF-8 or ends within a sign.
+fn decode_fragment(fragment: &str) -> Option<String> {
+    let mut decoded = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first != b'%' {
+            decoded.push(first);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        let digits = std::str::from_utf8(digits).ok()?;
+        decoded.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(decoded).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MOST: usize = 16 << 10;
 
     #[test]
     fn a_definition_stands_where_it_was_referred_to() {
@@ -191,9 +407,30 @@ mod tests {
                 json!({"type": "object", "properties": {"$ref": {"type": "string", "default": {"$ref": "#/x"}}}}),
                 json!({"type": "object", "properties": {"$ref": {"type": "string", "default": {"$ref": "#/x"}}}}),
             ),
+            (
+                "properties that are named like keywords",
+                json!({"type": "object", "$defs": {"a": {"type": "string"}}, "properties": {"default": {"$ref": "#/$defs/a"}, "$defs": {"$ref": "#/$defs/a"}}}),
+                json!({"type": "object", "properties": {"default": {"type": "string"}, "$defs": {"type": "string"}}}),
+            ),
+            (
+                "definitions of a definition, and the root itself",
+                json!({"type": "object", "$defs": {"a": {"$defs": {"b": {}}, "type": "string"}}, "properties": {"p": {"$ref": "#/$defs/a"}, "again": {"$ref": "#"}}}),
+                json!({"type": "object", "properties": {"p": {"type": "string"},
+                    "again": {"type": "object", "properties": {"p": {"type": "string"}, "again": {}}}}}),
+            ),
+            (
+                "a percent sign in the reference",
+                json!({"type": "object", "$defs": {"A<B>": {"type": "string"}}, "properties": {"p": {"$ref": "#/$defs/A%3CB%3E"}}}),
+                json!({"type": "object", "properties": {"p": {"type": "string"}}}),
+            ),
+            (
+                "an older draft, where the keywords next to a reference have no meaning",
+                json!({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/definitions/a", "definitions": {"a": {"type": "object", "maxProperties": 1}}, "maxProperties": 0}),
+                json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "maxProperties": 1}),
+            ),
         ];
         for (case, schema, expected) in cases {
-            assert_eq!(replace_references(&schema).unwrap(), expected, "{case}");
+            assert_eq!(replace_references(&schema, MOST).unwrap(), expected, "{case}");
         }
     }
 
@@ -207,7 +444,7 @@ mod tests {
         ] {
             let schema = json!({"type": "object", "properties": {"p": {"$ref": target}}});
             let fault = ReferenceFault::Missing(target.to_owned());
-            assert_eq!(replace_references(&schema), Err(fault), "{target}");
+            assert_eq!(replace_references(&schema, MOST), Err(fault), "{target}");
         }
     }
 
@@ -221,6 +458,52 @@ mod tests {
             .collect();
         definitions.insert("a40".to_owned(), json!({ "required": ["n"] }));
         let schema = json!({ "type": "object", "$defs": definitions, "allOf": [{ "$ref": "#/$defs/a0" }] });
-        assert_eq!(replace_references(&schema), Err(ReferenceFault::TooLarge));
+        assert_eq!(
+            replace_references(&schema, MOST),
+            Err(ReferenceFault::TooLarge(MOST))
+        );
+    }
+
+    #[test]
+    fn a_part_that_uses_itself_refuses_nothing_that_it_allows() {
+        let leaf = json!({"type": "object", "properties": {"kind": {"const": "leaf"}}, "required": ["kind"]});
+        let branch = json!({"type": "object", "properties": {"kind": {"const": "branch"},
+            "children": {"type": "array", "items": {"oneOf": [{"$ref": "#/$defs/Leaf"}, {"$ref": "#/$defs/Branch"}]}}}, "required": ["kind"]});
+        let cases = [
+            json!({"$ref": "#/$defs/Branch"}),
+            json!({"not": {"required": ["x"], "properties": {"x": {"$ref": "#/$defs/Branch"}}}}),
+            json!({"allOf": [{"$ref": "#/$defs/Branch"}], "unevaluatedProperties": false}),
+        ];
+        let value = json!({"tree": {"kind": "branch", "children": [{"kind": "leaf"}, {"kind": "branch", "children": [{"kind": "leaf"}]}]}});
+        for tree in cases {
+            let schema = json!({"type": "object", "$defs": {"Leaf": leaf, "Branch": branch}, "properties": {"tree": tree}});
+            assert!(agentos_schema::check_value(&schema, &value).is_ok(), "{schema}");
+            let replaced = replace_references(&schema, MOST).unwrap();
+            assert!(
+                agentos_schema::check_value(&replaced, &value).is_ok(),
+                "{replaced}"
+            );
+        }
+        let never = json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}});
+        let replaced = replace_references(&never, MOST).unwrap();
+        assert_eq!(replaced, json!({"type": "object", "properties": {"p": {}}}));
+    }
+
+    #[test]
+    fn data_counts_as_often_as_it_is_copied() {
+        let many: Vec<Value> = (0..1800).map(|_| json!({"": 0})).collect();
+        let uses = |name: &str| (0..44).map(|_| json!({ "$ref": name })).collect::<Vec<_>>();
+        let schema = json!({"type": "object", "properties": {"d": {"default": many}, "e": {"allOf": uses("#/properties/d")}}, "allOf": uses("#/properties/e")});
+        assert_eq!(
+            replace_references(&schema, MOST),
+            Err(ReferenceFault::TooLarge(MOST))
+        );
+    }
+
+    #[test]
+    fn a_part_with_an_address_of_its_own_is_a_fault() {
+        let schema =
+            json!({"type": "object", "properties": {"p": {"$id": "https://example.com/a", "$ref": "#/x"}}});
+        assert_eq!(replace_references(&schema, MOST), Err(ReferenceFault::OwnAddress));
     }
 }
