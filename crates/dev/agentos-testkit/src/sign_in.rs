@@ -179,7 +179,7 @@ fn answer(request: &Recorded, grants: &mut Grants) -> SignInReply {
         ),
         "/register" => reply(
             201,
-            json!({ "client_id": "client-1", "redirect_uris": request.json()["redirect_uris"] }),
+            json!({ "client_id": "client-1", "redirect_uris": request.json().get("redirect_uris") }),
         ),
         "/authorize" => authorize(&read_form(query), grants, &base),
         "/token" => give_tokens(&read_form(&String::from_utf8_lossy(&request.body)), grants),
@@ -250,7 +250,8 @@ fn encode_digest(bytes: &[u8]) -> String {
             .fold(0_usize, |all, byte| all << 8 | usize::from(*byte))
             << (8 * (3 - piece.len()));
         for place in 0..=piece.len() {
-            text.push(char::from(LETTERS[all >> (18 - 6 * place) & 63]));
+            let letter = LETTERS.get(all >> (18 - 6 * place) & 63);
+            text.extend(letter.copied().map(char::from));
         }
     }
     text
@@ -272,7 +273,7 @@ fn answer_tools(request: &Recorded, grants: &Grants, base: &str) -> SignInReply 
         "POST" => request.json(),
         _ => return reply(405, Value::Null),
     };
-    let result = match message["method"].as_str().unwrap_or_default() {
+    let result = match message.get("method").and_then(Value::as_str).unwrap_or_default() {
         "initialize" => json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
             "serverInfo": { "name": "signed", "version": "1" } }),
         "tools/list" => json!({ "tools": [
@@ -283,12 +284,12 @@ fn answer_tools(request: &Recorded, grants: &Grants, base: &str) -> SignInReply 
             let error = json!({ "code": -32601, "message": format!("no {other}") });
             return reply(
                 200,
-                json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }),
+                json!({ "jsonrpc": "2.0", "id": message.get("id"), "error": error }),
             );
         }
     };
     reply(
         200,
-        json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }),
+        json!({ "jsonrpc": "2.0", "id": message.get("id"), "result": result }),
     )
 }
