@@ -39,7 +39,7 @@ pub enum CallbackError {
 
 /// Answer of a sign-in, as the browser brings it.
 #[derive(Debug, Clone, Default)]
-pub struct Callback {
+pub struct CallbackAnswer {
     /// Code with which tokens are requested. `None` if the sign-in was refused.
     pub code: Option<Secret>,
     /// Error code of a refused sign-in, as in `access_denied`. Untrusted.
@@ -79,13 +79,13 @@ impl CallbackListener {
     ///
     /// # Errors
     /// [`CallbackError::Silent`] if none comes within `limit`, and [`CallbackError::Listen`] if the socket fails.
-    pub async fn receive(self, state: &Secret, limit: Duration) -> Result<Callback, CallbackError> {
+    pub async fn receive(self, state: &Secret, limit: Duration) -> Result<CallbackAnswer, CallbackError> {
         tokio::time::timeout(limit, self.accept_answer(state))
             .await
             .map_err(|_| CallbackError::Silent(limit))?
     }
 
-    async fn accept_answer(self, state: &Secret) -> Result<Callback, CallbackError> {
+    async fn accept_answer(self, state: &Secret) -> Result<CallbackAnswer, CallbackError> {
         // Dropping the set ends the connections that are left.
         let mut connections = JoinSet::new();
         loop {
@@ -105,7 +105,7 @@ impl CallbackListener {
 }
 
 /// Answers the request of a connection. Returns the answer of the sign-in if the request is that.
-async fn answer_connection(mut stream: TcpStream, port: u16, state: Secret) -> Option<Callback> {
+async fn answer_connection(mut stream: TcpStream, port: u16, state: Secret) -> Option<CallbackAnswer> {
     let head = tokio::time::timeout(HEAD_TIME, read_head(&mut stream)).await;
     let read = match head {
         Ok(Ok(head)) => read_callback(&head, port, &state),
@@ -142,7 +142,7 @@ async fn read_head(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
 
 /// Reason why a request is not the answer of the sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Refusal {
+enum CallbackRefusal {
     Malformed,
     OtherMethod,
     OtherHost,
@@ -150,7 +150,7 @@ enum Refusal {
     OtherState,
 }
 
-impl Refusal {
+impl CallbackRefusal {
     fn status(self) -> &'static str {
         match self {
             Self::Malformed => "400 Bad Request",
@@ -163,17 +163,17 @@ impl Refusal {
 }
 
 /// Reads the answer of the sign-in from the head of a request.
-fn read_callback(head: &[u8], port: u16, state: &Secret) -> Result<Callback, Refusal> {
-    let head = std::str::from_utf8(head).map_err(|_| Refusal::Malformed)?;
-    let (head, _) = head.split_once("\r\n\r\n").ok_or(Refusal::Malformed)?;
+fn read_callback(head: &[u8], port: u16, state: &Secret) -> Result<CallbackAnswer, CallbackRefusal> {
+    let head = std::str::from_utf8(head).map_err(|_| CallbackRefusal::Malformed)?;
+    let (head, _) = head.split_once("\r\n\r\n").ok_or(CallbackRefusal::Malformed)?;
     let mut lines = head.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (method, target, version) = (words.next(), words.next(), words.next());
     if !version.is_some_and(|version| version.starts_with("HTTP/1.")) || words.next().is_some() {
-        return Err(Refusal::Malformed);
+        return Err(CallbackRefusal::Malformed);
     }
     if method != Some("GET") {
-        return Err(Refusal::OtherMethod);
+        return Err(CallbackRefusal::OtherMethod);
     }
     // A page of another site reaches this port under its own name, if its name is made to lead here (DNS rebinding).
     let mut hosts = lines
@@ -181,19 +181,19 @@ fn read_callback(head: &[u8], port: u16, state: &Secret) -> Result<Callback, Ref
         .filter(|(name, _)| name.eq_ignore_ascii_case("host"));
     let host = hosts.next().map(|(_, host)| host.trim());
     if host != Some(format!("127.0.0.1:{port}").as_str()) || hosts.next().is_some() {
-        return Err(Refusal::OtherHost);
+        return Err(CallbackRefusal::OtherHost);
     }
     let target = target.unwrap_or_default();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     if path != PATH {
-        return Err(Refusal::OtherPath);
+        return Err(CallbackRefusal::OtherPath);
     }
     read_query(query, state)
 }
 
 /// Reads the parameters of the answer. None of them may occur twice (RFC 6749, section 3.1).
-fn read_query(query: &str, state: &Secret) -> Result<Callback, Refusal> {
-    let mut callback = Callback::default();
+fn read_query(query: &str, state: &Secret) -> Result<CallbackAnswer, CallbackRefusal> {
+    let mut callback = CallbackAnswer::default();
     let mut found_state = None;
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let value = value.into_owned();
@@ -207,15 +207,15 @@ fn read_query(query: &str, state: &Secret) -> Result<Callback, Refusal> {
             _ => None,
         };
         if before.is_some() {
-            return Err(Refusal::Malformed);
+            return Err(CallbackRefusal::Malformed);
         }
     }
     if found_state.as_deref() != Some(state.expose()) {
-        return Err(Refusal::OtherState);
+        return Err(CallbackRefusal::OtherState);
     }
     match callback.code.is_some() != callback.error.is_some() {
         true => Ok(callback),
-        false => Err(Refusal::Malformed),
+        false => Err(CallbackRefusal::Malformed),
     }
 }
 

@@ -10,7 +10,7 @@ use agentos_tool::Endpoint;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::date;
-use crate::resolve::Resolver;
+use crate::resolve::NameResolver;
 use crate::{Deadline, ExceededLimit, LineParser, NetError, NetErrorKind, SseError, SseParser};
 
 mod peek;
@@ -235,7 +235,7 @@ fn client_builder(config: &NetConfig) -> reqwest::ClientBuilder {
         .user_agent(&config.user_agent)
         .connect_timeout(config.connect_timeout)
         .http1_max_headers(config.max_headers)
-        .dns_resolver(Resolver(config.names))
+        .dns_resolver(NameResolver(config.names))
 }
 
 fn headers_of(request: &Request) -> Option<HeaderMap> {

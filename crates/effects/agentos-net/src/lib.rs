@@ -17,7 +17,7 @@ mod resolve;
 mod sse;
 
 pub use address::HttpUrl;
-pub use callback::{Callback, CallbackError, CallbackListener};
+pub use callback::{CallbackAnswer, CallbackError, CallbackListener};
 pub use client::{Answer, Auth, Events, HttpClient, Method, Names, NetConfig, Request, Response};
 pub use deadline::{Deadline, ExceededLimit, TimeLimits};
 pub use error::{NetError, NetErrorKind};

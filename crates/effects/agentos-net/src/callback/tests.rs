@@ -13,28 +13,31 @@ fn request(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n")
 }
 
-fn read(head: &str) -> Result<Callback, Refusal> {
+fn read(head: &str) -> Result<CallbackAnswer, CallbackRefusal> {
     read_callback(head.as_bytes(), 7, &Secret::new("right"))
 }
 
 #[test]
 fn only_the_answer_of_this_sign_in_counts() {
     let refused = [
-        ("/", Refusal::OtherPath),
-        ("/callback/", Refusal::OtherPath),
-        ("/favicon.ico", Refusal::OtherPath),
+        ("/", CallbackRefusal::OtherPath),
+        ("/callback/", CallbackRefusal::OtherPath),
+        ("/favicon.ico", CallbackRefusal::OtherPath),
         (
             "http://127.0.0.1:7/callback?code=c&state=right",
-            Refusal::OtherPath,
+            CallbackRefusal::OtherPath,
         ),
-        ("/callback", Refusal::OtherState),
-        ("/callback?code=c", Refusal::OtherState),
-        ("/callback?code=c&state=wrong", Refusal::OtherState),
-        ("/callback?code=c&state=right%20", Refusal::OtherState),
-        ("/callback?code=c&state=right&state=right", Refusal::Malformed),
-        ("/callback?code=c&code=d&state=right", Refusal::Malformed),
-        ("/callback?state=right", Refusal::Malformed),
-        ("/callback?code=c&error=e&state=right", Refusal::Malformed),
+        ("/callback", CallbackRefusal::OtherState),
+        ("/callback?code=c", CallbackRefusal::OtherState),
+        ("/callback?code=c&state=wrong", CallbackRefusal::OtherState),
+        ("/callback?code=c&state=right%20", CallbackRefusal::OtherState),
+        (
+            "/callback?code=c&state=right&state=right",
+            CallbackRefusal::Malformed,
+        ),
+        ("/callback?code=c&code=d&state=right", CallbackRefusal::Malformed),
+        ("/callback?state=right", CallbackRefusal::Malformed),
+        ("/callback?code=c&error=e&state=right", CallbackRefusal::Malformed),
     ];
     for (target, refusal) in refused {
         assert_eq!(read(&request(target)).unwrap_err(), refusal, "{target}");
@@ -42,29 +45,29 @@ fn only_the_answer_of_this_sign_in_counts() {
     let heads = [
         (
             "GET /callback?code=c&state=right HTTP/1.1\r\n\r\n",
-            Refusal::OtherHost,
+            CallbackRefusal::OtherHost,
         ),
         (
             "GET /callback?code=c&state=right HTTP/1.1\r\nHost: evil.example:7\r\n\r\n",
-            Refusal::OtherHost,
+            CallbackRefusal::OtherHost,
         ),
         (
             "GET /callback?code=c&state=right HTTP/1.1\r\nHost: 127.0.0.1:8\r\n\r\n",
-            Refusal::OtherHost,
+            CallbackRefusal::OtherHost,
         ),
         (
             "POST /callback?code=c&state=right HTTP/1.1\r\nHost: 127.0.0.1:7\r\n\r\n",
-            Refusal::OtherMethod,
+            CallbackRefusal::OtherMethod,
         ),
         (
             "GET /callback?code=c&state=right\r\nHost: 127.0.0.1:7\r\n\r\n",
-            Refusal::Malformed,
+            CallbackRefusal::Malformed,
         ),
         (
             "GET /callback?code=c&state=right HTTP/1.1\r\nHost: 127.0.0.1:7\r\n",
-            Refusal::Malformed,
+            CallbackRefusal::Malformed,
         ),
-        ("", Refusal::Malformed),
+        ("", CallbackRefusal::Malformed),
     ];
     for (head, refusal) in heads {
         assert_eq!(read(head).unwrap_err(), refusal, "{head}");

@@ -23,7 +23,7 @@ pub enum Method {
 pub enum Auth {
     /// No key.
     None,
-    /// As `Authorization: Bearer …`.
+    /// Header `Authorization: Bearer …`.
     Bearer(Secret),
     /// In a header of its own.
     Header(&'static str, Secret),

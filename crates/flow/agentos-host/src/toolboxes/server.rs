@@ -38,7 +38,7 @@ pub(crate) struct ListedTools {
 pub(crate) struct ListFault {
     /// Reason, in words.
     pub(crate) why: String,
-    /// Its causes, from the outermost to the root.
+    /// Causes, from the outermost to the root.
     pub(crate) causes: Vec<String>,
     /// True if the user has to sign in.
     pub(crate) needs_sign_in: bool,
