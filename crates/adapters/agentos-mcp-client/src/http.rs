@@ -114,6 +114,7 @@ impl NetWire {
         if !is_refusal(&sent) {
             return sent;
         }
+        // Once: a server that refuses every token would otherwise be asked without end.
         let token = keeper
             .replace_token(&request.url, &token)
             .await

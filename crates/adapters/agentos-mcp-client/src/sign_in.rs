@@ -29,7 +29,7 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-use agentos_net::{Callback, HttpClient, HttpUrl, NetConfig, NetError, make_random_text};
+use agentos_net::{CallbackAnswer, HttpClient, HttpUrl, NetConfig, NetError, make_random_text};
 use agentos_tool::Secret;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -100,7 +100,7 @@ impl SignInOffer {
     /// Returns the address of the authorization server, for people.
     #[must_use]
     pub fn issuer(&self) -> String {
-        self.authorization.issuer.to_string()
+        self.authorization.issuer.clone()
     }
 
     /// Begins a sign-in whose browser is sent back to `redirect`.
@@ -178,7 +178,7 @@ impl PendingSignIn {
     ///
     /// # Errors
     /// If the user or the server refused, or the answer is of another authorization server.
-    pub async fn finish(self, callback: Callback, now: u64) -> Result<Grant, SignInError> {
+    pub async fn finish(self, callback: CallbackAnswer, now: u64) -> Result<Grant, SignInError> {
         self.check_issuer(callback.issuer.as_deref())?;
         let code = match (callback.code, callback.error) {
             (Some(code), None) => code,
@@ -198,25 +198,26 @@ impl PendingSignIn {
             ("code_verifier", self.verifier),
             ("resource", Secret::new(&self.offer.resource)),
         ];
-        let endpoint = &self.offer.authorization.token_endpoint;
+        let endpoint = self.offer.authorization.token_endpoint;
         let step = SignInStep::Exchange;
-        let tokens = token::request_tokens(&self.http, endpoint, &self.client, form, step).await?;
+        let tokens = token::request_tokens(&self.http, &endpoint, &self.client, form, step).await?;
         Ok(Grant {
             server: self.offer.server,
             resource: self.offer.resource,
-            issuer: self.offer.authorization.issuer.to_string(),
-            token_endpoint: endpoint.clone(),
+            issuer: self.offer.authorization.issuer,
+            token_endpoint: endpoint,
             client: self.client,
             tokens,
             received_at: now,
         })
     }
 
-    /// Checks that the answer is of the authorization server that was asked (RFC 9207, section 2.4).
+    /// Checks that the answer is of the authorization server that was asked. The texts must be equal, letter by letter (RFC 9207, section
+    /// 2.4).
     fn check_issuer(&self, named: Option<&str>) -> Result<(), SignInError> {
         let wanted = &self.offer.authorization.issuer;
         match named {
-            Some(named) if HttpUrl::parse_named(named).is_ok_and(|named| named == *wanted) => Ok(()),
+            Some(named) if named == wanted => Ok(()),
             Some(_) => Err(SignInError::OtherIssuer(SignInStep::Agree)),
             None if self.offer.authorization.names_issuer => Err(SignInError::OtherIssuer(SignInStep::Agree)),
             None => Ok(()),

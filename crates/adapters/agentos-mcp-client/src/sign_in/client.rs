@@ -91,6 +91,8 @@ pub(super) async fn register_client(
     scopes: &str,
 ) -> Result<OAuthClient, SignInError> {
     let step = SignInStep::Register;
+    // Again for each sign-in, because the address to which the browser returns has another port each time, and many servers compare it
+    // letter by letter although RFC 8252, section 7.3, wants the port ignored.
     let endpoint = server
         .registration_endpoint
         .clone()

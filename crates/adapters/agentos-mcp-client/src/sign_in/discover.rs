@@ -91,6 +91,7 @@ async fn find_server_metadata(
         issuer.well_known("openid-configuration"),
         issuer.join(".well-known/openid-configuration"),
     ];
+    // The first document that exists counts. If a bad one led to the next place, an attacker who controls one place could choose the other.
     for place in places {
         if let Some(document) = fetch_document(http, &place, step).await? {
             return ServerMetadata::read(&document, issuer, server);
@@ -110,6 +111,7 @@ async fn fetch_document(
     let answer = send(http, &request, step).await?;
     match answer.status {
         200 => read_json(&answer, step).map(Some),
+        // Servers behind a gateway answer 401 or 403 for paths that they do not have.
         400..500 => Ok(None),
         status => Err(SignInError::Status(step, status)),
     }

@@ -154,6 +154,7 @@ impl SignInError {
 
 /// Shortens a text of a server to one line.
 fn shorten_text(text: &str) -> String {
+    // A control character of a server could move the cursor of a terminal, and forge what a user reads.
     let visible = text.chars().map(|letter| match letter.is_control() {
         true => ' ',
         false => letter,

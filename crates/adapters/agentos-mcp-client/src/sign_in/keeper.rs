@@ -127,6 +127,7 @@ impl TokenKeeper {
             return Err(SignInError::OtherServer);
         }
         let mut kept = self.grant.lock().await;
+        // Taken out: after a refresh that failed, the entry is read again, because another process may have replaced it.
         let grant = match kept.take() {
             Some(grant) => grant,
             None => self.load().await?,
@@ -143,6 +144,7 @@ impl TokenKeeper {
     /// Requests new tokens and stores them, or takes those that another process has stored.
     async fn refresh(&self, known: Grant, refused: Option<&Secret>) -> Result<Grant, SignInError> {
         let _lock = self.ask_store(|store| store.lock()).await?;
+        // Read after the lock, and not before: whoever had it until now has probably stored new tokens.
         let stored = self.load().await?;
         let is_new = stored.tokens.access.expose() != known.tokens.access.expose();
         if is_new && !needs_refresh(&stored, refused, self.store.now()) {

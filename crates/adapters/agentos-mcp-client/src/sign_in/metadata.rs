@@ -21,7 +21,8 @@ pub(crate) struct ResourceMetadata {
 /// Metadata of an authorization server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerMetadata {
-    pub(crate) issuer: HttpUrl,
+    /// Issuer, as its document writes it.
+    pub(crate) issuer: String,
     pub(crate) authorization_endpoint: HttpUrl,
     pub(crate) token_endpoint: HttpUrl,
     /// `None` if it registers no clients.
@@ -74,6 +75,7 @@ impl ResourceMetadata {
         if !covers(&named, server) {
             return Err(SignInError::OtherResource(step));
         }
+        // The first one: a client may choose freely (RFC 9728, section 7.6), and nothing distinguishes them.
         let servers = list_texts(document, "authorization_servers");
         let first = servers
             .first()
@@ -98,9 +100,10 @@ impl ServerMetadata {
     /// Reads the metadata of the authorization server that was named as `issuer`.
     pub(crate) fn read(document: &Value, issuer: &HttpUrl, server: &HttpUrl) -> Result<Self, SignInError> {
         let step = SignInStep::ServerMetadata;
-        let named = HttpUrl::parse_named(require_text(step, document, "issuer")?);
-        // Otherwise a server could pass another one's codes off as its own (RFC 8414, section 3.3).
-        if !named.is_ok_and(|named| named == *issuer) {
+        let written = require_text(step, document, "issuer")?;
+        // Otherwise a server could pass another one's codes off as its own (RFC 8414, section 3.3). Compared as addresses, because the
+        // protocol's Python SDK adds the `/` of an empty path to the address that the server of tools names.
+        if !HttpUrl::parse_named(written).is_ok_and(|written| written == *issuer) {
             return Err(SignInError::OtherIssuer(step));
         }
         let address = |field| {
@@ -121,7 +124,7 @@ impl ServerMetadata {
         };
         let names_issuer = document.get("authorization_response_iss_parameter_supported");
         Ok(Self {
-            issuer: issuer.clone(),
+            issuer: written.to_owned(),
             authorization_endpoint: address("authorization_endpoint")?,
             token_endpoint: address("token_endpoint")?,
             registration_endpoint,

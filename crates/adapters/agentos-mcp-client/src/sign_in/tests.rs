@@ -332,7 +332,7 @@ async fn an_answer_of_another_authorization_server_is_refused() {
     let url = HttpUrl::parse(&server.url()).unwrap();
     let http = make_sign_in_client().unwrap();
     let base = server.url().trim_end_matches("/mcp").to_owned();
-    let answer = |issuer: Option<&str>, error: Option<&str>| Callback {
+    let answer = |issuer: Option<&str>, error: Option<&str>| CallbackAnswer {
         code: error
             .is_none()
             .then(|| Secret::new("stolen-code-of-another-server")),
@@ -344,6 +344,7 @@ async fn an_answer_of_another_authorization_server_is_refused() {
     let cases = [
         (answer(Some("https://evil.example"), None), other),
         (answer(Some(&format!("{base}/tenant")), None), other),
+        (answer(Some(&format!("{base}/")), None), other),
         (answer(None, None), other),
         (answer(None, Some("access_denied")), other),
         (

@@ -17,7 +17,7 @@ use agentos_mcp_client::{
     GrantStore, McpConnection, McpError, NetWire, RefusingClient, ServerAuth, SignInChoices, SignInOffer,
     StoreFault, TokenKeeper, make_sign_in_client,
 };
-use agentos_net::{Auth, Callback, HttpClient, HttpUrl};
+use agentos_net::{Auth, CallbackAnswer, HttpClient, HttpUrl};
 use agentos_tool::Secret;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode};
 use rmcp::transport::auth::{
@@ -50,10 +50,10 @@ pub(super) async fn sign_in_as_product(
     if back.csrf_token != pending.state().expose() {
         return Err("the answer has another `state`".into());
     }
-    let callback = Callback {
+    let callback = CallbackAnswer {
         code: Some(Secret::new(&back.code)),
         issuer: back.issuer,
-        ..Callback::default()
+        ..CallbackAnswer::default()
     };
     let grant = pending.finish(callback, 0).await?;
     let keeper = TokenKeeper::new(server, http.clone(), Arc::new(FixedGrant(grant.to_entry())));
