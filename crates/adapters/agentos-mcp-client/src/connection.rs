@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use agentos_net::Auth;
 use agentos_programs::{AgentError, LineHandle, Toolbox, ToolboxResult};
 use rmcp::ClientHandler;
 use rmcp::model::{
@@ -20,8 +21,9 @@ use rmcp::transport::streamable_http_client::{
 };
 
 use crate::content::describe_result;
-use crate::http::{HttpServer, NetWire};
+use crate::http::{HttpServer, NetWire, ServerAuth};
 use crate::lines::LineTransport;
+use crate::sign_in::{SignInError, TokenKeeper};
 
 /// Most pages of a list. A list that is longer has more tools than models can be offered.
 const MOST_PAGES: usize = 16;
@@ -38,6 +40,12 @@ pub enum McpError {
     /// A request failed.
     #[error("its answer is an error")]
     Request(#[source] Box<ServiceError>),
+    /// There is no token to send, or the server accepts none of the sign-in.
+    #[error(transparent)]
+    SignIn(Arc<SignInError>),
+    /// The server wants a key or a sign-in, and was sent neither.
+    #[error("it wants a key or a sign-in")]
+    Unauthorized(#[source] Box<ClientInitializeError>),
     /// The list of tools does not end.
     #[error("its list of tools has more than {MOST_PAGES} pages")]
     EndlessList,
@@ -72,6 +80,8 @@ impl<T: ClientHandler + Send + 'static> ClientPart for T {}
 pub struct McpConnection<H: ClientPart = RefusingClient> {
     running: RunningService<RoleClient, H>,
     link: Option<LineHandle>,
+    /// Tokens of the sign-in. `None` without one.
+    keeper: Option<Arc<TokenKeeper>>,
     is_stale: Arc<AtomicBool>,
 }
 
@@ -98,6 +108,7 @@ impl McpConnection {
             Ok(running) => Ok(Self {
                 running,
                 link: Some(link),
+                keeper: None,
                 is_stale,
             }),
             // The reason why a program ended says more than that its lines did.
@@ -114,12 +125,35 @@ impl McpConnection {
     pub async fn open_http(server: &HttpServer) -> Result<Self, McpError> {
         let client = RefusingClient::default();
         let is_stale = Arc::clone(&client.is_stale);
-        let wire = NetWire::new(server.client.clone(), server.auth.clone());
-        let connection = Self::open_wire(client, wire, &server.url.to_string(), begin_newest()).await?;
-        Ok(Self {
-            is_stale,
-            ..connection
-        })
+        let keeper = match &server.auth {
+            ServerAuth::SignIn(keeper) => Some(Arc::clone(keeper)),
+            ServerAuth::Fixed(_) => None,
+        };
+        let wire = NetWire::with_auth(server.client.clone(), server.auth.clone());
+        let opened = Self::open_wire(client, wire, &server.url.to_string(), begin_newest()).await;
+        match opened {
+            Ok(connection) => Ok(Self {
+                keeper,
+                is_stale,
+                ..connection
+            }),
+            Err(error) => Err(explain_refusal(error, server, keeper.as_deref())),
+        }
+    }
+}
+
+/// Finds the reason for a handshake that failed. The transport passes on texts alone, and the reason is what a user can do something about.
+fn explain_refusal(error: McpError, server: &HttpServer, keeper: Option<&TokenKeeper>) -> McpError {
+    if let Some(failure) = keeper.and_then(TokenKeeper::last_failure) {
+        return McpError::SignIn(failure);
+    }
+    match error {
+        McpError::Handshake(source)
+            if source.auth_challenge().is_some() && matches!(server.auth, ServerAuth::Fixed(Auth::None)) =>
+        {
+            McpError::Unauthorized(source)
+        }
+        other => other,
     }
 }
 
@@ -140,6 +174,7 @@ impl<H: ClientPart> McpConnection<H> {
         Ok(Self {
             running: running.map_err(|error| McpError::Handshake(Box::new(error)))?,
             link: None,
+            keeper: None,
             is_stale: Arc::default(),
         })
     }
@@ -198,6 +233,9 @@ impl<H: ClientPart> McpConnection<H> {
     }
 
     fn explain(&self, error: ServiceError) -> McpError {
+        if let Some(failure) = self.keeper.as_deref().and_then(TokenKeeper::last_failure) {
+            return McpError::SignIn(failure);
+        }
         let ended = self.link.as_ref().and_then(LineHandle::take_end);
         ended.map_or_else(|| McpError::Request(Box::new(error)), McpError::Program)
     }

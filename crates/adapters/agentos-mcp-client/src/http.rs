@@ -1,6 +1,6 @@
 //! The protocol over HTTP, through `agentos-net`.
 //!
-//! Owns: which statuses mean what. Never: follows a redirect, or answers a challenge by itself.
+//! Owns: which statuses mean what, and when a token is replaced. Never: follows a redirect, or asks the user to sign in.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +19,9 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
+use crate::sign_in::challenge::Challenge;
+use crate::sign_in::{SignInError, TokenKeeper};
+
 /// Limits on one answer. Whoever waits for a call has a shorter one of its own.
 const LIMITS: TimeLimits = TimeLimits {
     first_byte: Duration::from_secs(300),
@@ -30,33 +33,60 @@ const LONGEST_QUOTE: usize = 200;
 /// Kinds of answers that are read.
 const ACCEPTED: &str = "application/json, text/event-stream";
 
-/// Address of a server, and the key that it is sent.
+/// Address of a server, and the key or the token that it is sent.
 #[derive(Debug, Clone)]
 pub struct HttpServer {
     /// Address to which messages are posted.
     pub url: HttpUrl,
-    /// Key.
-    pub auth: Auth,
+    /// Key, or tokens.
+    pub auth: ServerAuth,
     /// Client with its limits.
     pub client: HttpClient,
+}
+
+/// Proof that a server is sent with each request.
+#[derive(Debug, Clone)]
+pub enum ServerAuth {
+    /// Always the same one: a key, or none.
+    Fixed(Auth),
+    /// Tokens of a sign-in, which change.
+    SignIn(Arc<TokenKeeper>),
 }
 
 /// Wire over HTTP.
 #[derive(Debug, Clone)]
 pub struct NetWire {
     client: HttpClient,
-    auth: Auth,
+    auth: ServerAuth,
 }
 
-type WireResult<T> = Result<T, StreamableHttpError<NetError>>;
+/// Failure of a request.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The request failed.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// There is no token to send.
+    #[error(transparent)]
+    SignIn(#[from] Arc<SignInError>),
+}
+
+type WireResult<T> = Result<T, StreamableHttpError<WireError>>;
 
 impl NetWire {
     /// Makes a wire that sends this key with each request.
     #[must_use]
     pub fn new(client: HttpClient, auth: Auth) -> Self {
+        Self::with_auth(client, ServerAuth::Fixed(auth))
+    }
+
+    /// Makes a wire that sends a key or the tokens of a sign-in.
+    #[must_use]
+    pub fn with_auth(client: HttpClient, auth: ServerAuth) -> Self {
         Self { client, auth }
     }
 
+    /// Sends a request. If the server refuses the token of a sign-in, it is sent once more with another one.
     async fn open(
         &self,
         method: Method,
@@ -66,28 +96,71 @@ impl NetWire {
         headers: HashMap<HeaderName, HeaderValue>,
         body: Option<serde_json::Value>,
     ) -> WireResult<Answer> {
-        let url = HttpUrl::parse(uri).map_err(StreamableHttpError::Client)?;
-        let auth = token.map_or_else(|| self.auth.clone(), |token| Auth::Bearer(Secret::new(&token)));
-        let mut derived: Vec<(String, String)> = Vec::new();
-        for (name, value) in &headers {
-            let value = value
-                .to_str()
-                .map_err(|_| StreamableHttpError::UnexpectedServerResponse("a header is no text".into()))?;
-            derived.push((name.as_str().to_owned(), value.to_owned()));
-        }
-        if let Some(session) = session {
-            derived.push(("mcp-session-id".to_owned(), session.to_owned()));
-        }
+        let url = HttpUrl::parse(uri).map_err(client_error)?;
         let request = Request {
             method,
             headers: vec![("accept", ACCEPTED.to_owned())],
-            derived_headers: derived,
+            derived_headers: derive_headers(session, &headers)?,
             body,
-            ..Request::get(url, auth)
+            ..Request::get(url, Auth::None)
         };
-        let answer = self.client.open(&request, &Deadline::with_limits(LIMITS)).await;
-        refuse_challenge(answer.map_err(StreamableHttpError::Client)?)
+        let keeper = match (token, &self.auth) {
+            (Some(token), _) => return self.send(request, Auth::Bearer(Secret::new(&token))).await,
+            (None, ServerAuth::Fixed(auth)) => return self.send(request, auth.clone()).await,
+            (None, ServerAuth::SignIn(keeper)) => keeper,
+        };
+        let token = keeper.find_token(&request.url).await.map_err(client_error)?;
+        let sent = self.send(request.clone(), Auth::Bearer(token.clone())).await;
+        if !is_refusal(&sent) {
+            return sent;
+        }
+        // Once: a server that refuses every token would otherwise be asked without end.
+        let token = keeper
+            .replace_token(&request.url, &token)
+            .await
+            .map_err(client_error)?;
+        let sent = self.send(request, Auth::Bearer(token)).await;
+        match is_refusal(&sent) {
+            true => Err(client_error(keeper.note_end())),
+            false => sent,
+        }
     }
+
+    async fn send(&self, request: Request, auth: Auth) -> WireResult<Answer> {
+        let request = Request { auth, ..request };
+        let answer = self.client.open(&request, &Deadline::with_limits(LIMITS)).await;
+        refuse_challenge(answer.map_err(client_error)?)
+    }
+}
+
+fn client_error(error: impl Into<WireError>) -> StreamableHttpError<WireError> {
+    StreamableHttpError::Client(error.into())
+}
+
+/// Returns true if a server does not accept the token. One that needs another scope (status 403) is not helped by a new token.
+fn is_refusal(sent: &WireResult<Answer>) -> bool {
+    match sent {
+        Ok(answer) => answer.status() == 401,
+        Err(error) => matches!(error, StreamableHttpError::AuthRequired(_)),
+    }
+}
+
+/// Makes the headers that the protocol derives from a message.
+fn derive_headers(
+    session: Option<&str>,
+    headers: &HashMap<HeaderName, HeaderValue>,
+) -> WireResult<Vec<(String, String)>> {
+    let mut derived: Vec<(String, String)> = Vec::new();
+    for (name, value) in headers {
+        let value = value
+            .to_str()
+            .map_err(|_| StreamableHttpError::UnexpectedServerResponse("a header is no text".into()))?;
+        derived.push((name.as_str().to_owned(), value.to_owned()));
+    }
+    if let Some(session) = session {
+        derived.push(("mcp-session-id".to_owned(), session.to_owned()));
+    }
+    Ok(derived)
 }
 
 /// Turns a challenge, an overload and a broken server into errors.
@@ -98,7 +171,8 @@ fn refuse_challenge(answer: Answer) -> WireResult<Answer> {
             challenge,
         ))),
         (403, Some(challenge)) => {
-            let scope = find_scope(&challenge);
+            let scopes = Challenge::parse(&challenge).map(|challenge| challenge.scopes.join(" "));
+            let scope = scopes.filter(|scopes| !scopes.is_empty());
             Err(StreamableHttpError::InsufficientScope(
                 InsufficientScopeError::new(challenge, scope),
             ))
@@ -109,16 +183,6 @@ fn refuse_challenge(answer: Answer) -> WireResult<Answer> {
         }
         (_, _) => Ok(answer),
     }
-}
-
-/// Returns the scopes that a challenge names. `None` if it names none.
-fn find_scope(challenge: &str) -> Option<String> {
-    let (_, rest) = challenge.split_once("scope=")?;
-    let scope = match rest.strip_prefix('"') {
-        Some(quoted) => quoted.split('"').next(),
-        None => rest.split([',', ' ']).next(),
-    };
-    scope.filter(|scope| !scope.is_empty()).map(str::to_owned)
 }
 
 fn is_json(answer: &Answer) -> bool {
@@ -162,7 +226,7 @@ fn describe_older(
 }
 
 impl StreamableHttpClient for NetWire {
-    type Error = NetError;
+    type Error = WireError;
 
     async fn post_message(
         &self,
@@ -196,7 +260,7 @@ impl StreamableHttpClient for NetWire {
             return Ok(StreamableHttpPostResponse::Sse(read_events(answer), named));
         }
         let (is_json, kind) = (is_json(&answer), answer.header("content-type").map(str::to_owned));
-        let body = answer.read().await.map_err(StreamableHttpError::Client)?.body;
+        let body = answer.read().await.map_err(client_error)?.body;
         let awaits_nothing = !matches!(message, ClientJsonRpcMessage::Request(_));
         if status >= 300 {
             let parsed = serde_json::from_slice(&body).ok().filter(|_| is_json);

@@ -155,6 +155,8 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("history-withheld", "go on with a model that may read the file, or begin a session without it"),
     ("toolbox-untrusted", "`agentos tool trust NAME` shows the tools and asks"),
     ("toolbox-failed", "see the message for the cause; `agentos profile show NAME` shows how it is started"),
+    ("sign-in-needed", "`agentos tool auth sign-in --provider NAME`"),
+    ("sign-in-failed", "see the message for the step that failed; a server that is not safe to sign in at takes a key: `agentos tool auth set`"),
     ("bad-toolboxes", "correct or remove the named file; `agentos tool trust NAME` asks again"),
     ("toolboxes-not-written", "check the permissions of the named folder"),
     ("session-busy", "end the other program, or name another session with `-c NAME`"),

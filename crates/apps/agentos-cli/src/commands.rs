@@ -43,6 +43,7 @@ pub mod run;
 pub mod schema;
 pub mod serve;
 pub mod show;
+pub mod sign_in;
 pub mod status;
 pub mod tool_conform;
 pub mod tool_list;
@@ -148,6 +149,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Tool(ToolVerb::Trust(args)) => (false, tool_trust::trust_toolbox(app, args)),
         Verb::Tool(ToolVerb::Conform(args)) => (false, tool_conform::check_conformance(app, args)),
         Verb::Tool(ToolVerb::Auth(AuthVerb::Set(args))) => (false, auth::set_key(app, args)),
+        Verb::Tool(ToolVerb::Auth(AuthVerb::SignIn(args))) => (false, sign_in::sign_in(app, args)),
         Verb::Tool(ToolVerb::Auth(AuthVerb::Status)) => (false, auth::show_keys(app)),
         Verb::Tool(ToolVerb::Auth(AuthVerb::Clear(args))) => (false, auth::clear_key(app, args)),
         Verb::Evidence(EvidenceVerb::List(args)) => (false, evidence::list_runs(app, args)),

@@ -58,6 +58,10 @@ pub struct ProfileFile {
     /// Organization that pays, for keys that belong to several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<String>,
+    /// Id of a client that the authorization server of an MCP server knows, for `agentos tool auth sign-in`. Default: a client is
+    /// registered there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
     /// Wire format, for the adapter `generic-http`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpFile>,

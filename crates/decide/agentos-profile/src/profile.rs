@@ -99,6 +99,9 @@ pub struct Profile {
     pub limit_field: Option<LimitField>,
     /// The organization that pays.
     pub organization: Option<String>,
+    /// Id of a client for signing in at an MCP server. `None` to register one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
     /// The wire, for `generic-http`.
     pub http: Option<HttpFile>,
     /// The program, for `agent` and `tool`.

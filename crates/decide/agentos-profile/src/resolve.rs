@@ -116,6 +116,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
             .pick(|file| file.limit_field)
             .map(|field| note_origin(&mut origins, "limit_field", field)),
         organization: pick_organization(&stack)?.map(|name| note_origin(&mut origins, "organization", name)),
+        client_id: pick_client_id(&stack)?.map(|id| note_origin(&mut origins, "client_id", id)),
         http: http.map(|http| note_origin(&mut origins, "http", http)),
         program: program.map(|program| note_origin(&mut origins, "program", program)),
         pool: pool.map(|pool| note_origin(&mut origins, "pool", pool)),
@@ -206,6 +207,19 @@ fn pick_organization(stack: &LayerStack) -> Result<Option<LayeredValue<String>>,
         "must be 1 to 128 letters, digits, `.`, `-` and `_`",
     )?;
     Ok(name)
+}
+
+fn pick_client_id(stack: &LayerStack) -> Result<Option<LayeredValue<String>>, ProfileError> {
+    // A repository could otherwise choose the program in whose name the user signs in.
+    let id = stack.pick_trusted(|file| file.client_id.clone());
+    // An id may be the address of a document about the client, so it is not a plain name.
+    check_value(
+        id.as_ref(),
+        "client_id",
+        |text| (1..=512).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()),
+        "must be 1 to 512 visible ASCII characters",
+    )?;
+    Ok(id)
 }
 
 fn pick_http(

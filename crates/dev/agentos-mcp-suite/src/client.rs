@@ -75,11 +75,20 @@ pub async fn run_scenario(order: &SuiteOrder) -> Result<(), ScenarioError> {
                 "auth/pre-registration" => order.begin(),
                 _ => newest,
             };
-            let signed_in = SignIn::run(order, wire, None, &[]).await?;
+            if needs_foreign_code(scenario) {
+                let signed_in = SignIn::run(order, wire, None, &[]).await?;
+                return call_tools(order, signed_in, begin).await;
+            }
+            let signed_in = sign_in::sign_in_as_product(order, &[]).await?;
             call_tools(order, signed_in, begin).await
         }
         _ => call_tools(order, wire, order.begin()).await,
     }
+}
+
+/// Returns true for scenarios with what the product refuses: addresses that no metadata names, and a secret in a profile.
+fn needs_foreign_code(scenario: &str) -> bool {
+    scenario.starts_with("auth/2025-03-26-") || scenario == "auth/pre-registration"
 }
 
 fn list_versions(order: &SuiteOrder) -> Vec<ProtocolVersion> {
@@ -155,7 +164,7 @@ async fn sign_in_again(order: &SuiteOrder, wire: NetWire) -> Result<(), Scenario
                 scopes.push(scope);
             }
         }
-        let signed_in = SignIn::run(order, wire.clone(), Some(challenge), &scopes).await?;
+        let signed_in = sign_in::sign_in_as_product(order, &scopes).await?;
         refused = call_tools(order, signed_in, order.begin()).await;
     }
     Ok(())

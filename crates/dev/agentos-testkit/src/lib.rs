@@ -14,5 +14,6 @@ pub mod ports;
 pub mod redact;
 pub mod repo;
 pub mod server;
+pub mod sign_in;
 pub mod tls;
 pub mod wire;

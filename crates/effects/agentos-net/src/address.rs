@@ -30,6 +30,57 @@ impl HttpUrl {
         Ok(Self(base.into_url()))
     }
 
+    /// Parses an address that a document of a server names. It is kept to the letter, with its query and with a `/` at its end: two
+    /// addresses that differ there are two resources to their server.
+    ///
+    /// # Errors
+    /// [`NetErrorKind::BadUrl`] if it is not a URL, has another scheme than http and https, or has a user or a fragment.
+    pub fn parse_named(text: &str) -> Result<Self, NetError> {
+        let refuse = |why: &str| NetError::new(NetErrorKind::BadUrl, None, why);
+        let url = Url::parse(text).map_err(|_| refuse("the address is not a URL"))?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(refuse("the address begins with neither `http` nor `https`"));
+        }
+        if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
+            return Err(refuse("the address contains a user, a password or a `#`"));
+        }
+        Ok(Self(url))
+    }
+
+    /// Returns the address of a document about this one: `/.well-known/NAME` between the host and the path (RFC 8615, and RFC 8414,
+    /// section 3). A `/` at the end of the path is left out, as both documents of a sign-in demand.
+    #[must_use]
+    pub fn well_known(&self, name: &str) -> Self {
+        let mut url = self.0.clone();
+        url.set_query(None);
+        url.set_path(&format!(
+            "/.well-known/{name}{}",
+            self.0.path().trim_end_matches('/')
+        ));
+        Self(url)
+    }
+
+    /// Returns the address of the host, without path and query.
+    #[must_use]
+    pub fn root(&self) -> Self {
+        let mut url = self.0.clone();
+        url.set_query(None);
+        url.set_path("/");
+        Self(url)
+    }
+
+    /// Returns the path, with a `/` at its beginning.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.0.path()
+    }
+
+    /// Returns true if scheme, host and port are equal.
+    #[must_use]
+    pub fn is_same_origin(&self, other: &Self) -> bool {
+        self.0.origin() == other.0.origin()
+    }
+
     /// Returns the address with one more query parameter. Name and value come from the program and are never a key.
     #[must_use]
     pub fn with_query(&self, name: &str, value: &str) -> Self {
@@ -181,6 +232,41 @@ mod tests {
         ];
         for (base, root) in cases {
             assert_eq!(HttpUrl::parse(base).unwrap().without_last("v1").to_string(), root);
+        }
+    }
+
+    #[test]
+    fn a_named_address_is_kept_to_the_letter() {
+        for text in [
+            "http://h:1/token/",
+            "https://h/authorize?policy=one",
+            "http://[::1]:2/",
+        ] {
+            assert_eq!(HttpUrl::parse_named(text).unwrap().to_string(), text);
+        }
+        for text in [
+            "",
+            "/token",
+            "ftp://h/",
+            "javascript:alert(1)",
+            "https://user@h/",
+            "https://h/#x",
+        ] {
+            assert!(HttpUrl::parse_named(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_document_about_an_address_is_between_host_and_path() {
+        let cases = [
+            ("https://h", "https://h/.well-known/x"),
+            ("https://h/", "https://h/.well-known/x"),
+            ("https://h/a/b/?q=1", "https://h/.well-known/x/a/b"),
+        ];
+        for (base, wanted) in cases {
+            let url = HttpUrl::parse_named(base).unwrap();
+            assert_eq!(url.well_known("x").to_string(), wanted);
+            assert_eq!(url.root().to_string(), "https://h/");
         }
     }
 

@@ -6,17 +6,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use agentos_tool::{Endpoint, Secret};
+use agentos_tool::Endpoint;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
 
 use crate::date;
-use crate::resolve::Resolver;
-use crate::{Deadline, ExceededLimit, HttpUrl, LineParser, NetError, NetErrorKind, SseError, SseParser};
+use crate::resolve::NameResolver;
+use crate::{Deadline, ExceededLimit, LineParser, NetError, NetErrorKind, SseError, SseParser};
 
 mod peek;
+mod request;
 #[cfg(test)]
 mod tests;
+
+use request::write_form;
+pub use request::{Auth, Method, Request};
 
 /// Limits of a client, and the name that it sends.
 #[derive(Debug, Clone)]
@@ -66,82 +69,6 @@ impl Default for NetConfig {
             names: Names::System,
             socket: None,
             keep_idle: None,
-        }
-    }
-}
-
-/// Method of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// Reads a resource.
-    Get,
-    /// Asks the server to do something.
-    Post,
-    /// Asks the server to end something.
-    Delete,
-}
-
-/// Way in which a key is sent.
-#[derive(Debug, Clone)]
-pub enum Auth {
-    /// No key.
-    None,
-    /// As `Authorization: Bearer …`.
-    Bearer(Secret),
-    /// In a header of its own.
-    Header(&'static str, Secret),
-}
-
-impl From<Option<&Secret>> for Auth {
-    /// Returns [`Auth::Bearer`] if there is a key, else [`Auth::None`].
-    fn from(key: Option<&Secret>) -> Self {
-        // An empty variable in the environment means that there is no key.
-        key.filter(|key| !key.is_empty())
-            .map_or(Self::None, |key| Self::Bearer(key.clone()))
-    }
-}
-
-/// Request to a server.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// Method of the request.
-    pub method: Method,
-    /// Address of the request.
-    pub url: HttpUrl,
-    /// More headers; never a key.
-    pub headers: Vec<(&'static str, String)>,
-    /// Headers whose names a protocol derives from its messages; never a key. A name that is none refuses the request.
-    pub derived_headers: Vec<(String, String)>,
-    /// Body, sent as JSON. `None` for a request without one.
-    pub body: Option<Value>,
-    /// Key, and how it is sent.
-    pub auth: Auth,
-}
-
-impl Request {
-    /// Creates a request that reads `url`.
-    #[must_use]
-    pub fn get(url: HttpUrl, auth: Auth) -> Self {
-        Self {
-            method: Method::Get,
-            url,
-            headers: Vec::new(),
-            derived_headers: Vec::new(),
-            body: None,
-            auth,
-        }
-    }
-
-    /// Creates a request that sends `body` to `url`.
-    #[must_use]
-    pub fn post(url: HttpUrl, auth: Auth, body: Value) -> Self {
-        Self {
-            method: Method::Post,
-            url,
-            headers: Vec::new(),
-            derived_headers: Vec::new(),
-            body: Some(body),
-            auth,
         }
     }
 }
@@ -269,6 +196,12 @@ impl HttpClient {
         if let Some(body) = &request.body {
             ready = ready.json(body);
         }
+        if !request.form.is_empty() {
+            let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
+            ready = ready
+                .header(reqwest::header::CONTENT_TYPE, kind)
+                .body(write_form(&request.form));
+        }
         Ok(ready)
     }
 
@@ -302,7 +235,7 @@ fn client_builder(config: &NetConfig) -> reqwest::ClientBuilder {
         .user_agent(&config.user_agent)
         .connect_timeout(config.connect_timeout)
         .http1_max_headers(config.max_headers)
-        .dns_resolver(Resolver(config.names))
+        .dns_resolver(NameResolver(config.names))
 }
 
 fn headers_of(request: &Request) -> Option<HeaderMap> {
@@ -403,6 +336,13 @@ impl Answer {
             .headers()
             .get(name)
             .and_then(|value| value.to_str().ok())
+    }
+
+    /// Returns all values of a header that may occur several times. Those that are no text are left out.
+    #[must_use]
+    pub fn header_values(&self, name: &str) -> Vec<&str> {
+        let values = self.inner.headers().get_all(name).into_iter();
+        values.filter_map(|value| value.to_str().ok()).collect()
     }
 
     /// Reads how long to wait: seconds, milliseconds, or a date. The answer's own date is subtracted from a date,

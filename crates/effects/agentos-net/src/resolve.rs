@@ -13,11 +13,11 @@ use crate::Names;
 #[error("the name does not resolve")]
 pub(crate) struct UnknownHost;
 
-/// Resolver of the client.
+/// NameResolver of the client.
 #[derive(Debug)]
-pub(crate) struct Resolver(pub(crate) Names);
+pub(crate) struct NameResolver(pub(crate) Names);
 
-impl Resolve for Resolver {
+impl Resolve for NameResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let names = self.0;
         Box::pin(async move {

@@ -16,12 +16,12 @@ use crate::host::Host;
 use crate::options::KeyStore;
 
 /// Longest wait for reading a key: a keyring that must be unlocked first must not delay a health check.
-const LOOKING: Duration = Duration::from_secs(2);
+pub(crate) const LOOKING: Duration = Duration::from_secs(2);
 /// Longest wait for storing a key: a person may have to unlock the keyring.
 const STORING: Duration = Duration::from_secs(60);
 
 /// Returns the user's stores, in the order in which they are asked.
-fn user_stores(host: &Host) -> Vec<SecretStore> {
+pub(crate) fn user_stores(host: &Host) -> Vec<SecretStore> {
     let mut stores = vec![SecretStore::Keyring(KeyringStore::system_keyring(
         LOOKING,
         host.environment().bus_socket(),

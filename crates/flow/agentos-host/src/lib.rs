@@ -100,6 +100,7 @@ mod session;
 mod session_export;
 mod sessions;
 mod settings;
+mod sign_in;
 mod status;
 mod tape;
 mod tape_events;
@@ -122,7 +123,8 @@ pub use agentos_api::{
     DoctorReport, EventBody, EventReport, ExportReport, FoundKey, FoundServer, KeyCheck, KeyReport,
     KeyStatus, KnownKey, Notice, Obstacle, OmittedMatches, OwnKey, PolicyFileStatus, PolicyTest,
     ProfileReport, ProposedFile, ProposedStep, ProviderStatus, PublishReport, ReplayReport, ReplayStatus,
-    ReplayedRun, RepositoryStatus, ShownValue, TestedFile, ToolConform, WindowSource, WithheldFile,
+    ReplayedRun, RepositoryStatus, ShownValue, SignInStatus, TestedFile, ToolConform, WindowSource,
+    WithheldFile,
 };
 pub use agentos_catalog::{CatalogRow, PriceSpan, SkippedEntry, TableForm, UserModel, UserPrices};
 pub use agentos_chat::{
@@ -239,6 +241,7 @@ pub use settings::{
     DefaultProvider, KnownSetting, SETTINGS, SetValue, SettingKind, SettingOrigin, SettingValue, Settings,
     SettingsReport, ShownSetting, known_setting,
 };
+pub use sign_in::{SignInAttempt, SignInSpec};
 pub use status::{PolicyStatus, StatusReport};
 pub use tape_events::{TapeEvent, TapePlace};
 pub use tasks::{AnswerSpec, ContextMode, FollowSpec, TaskSpec, describe_answer};

@@ -26,6 +26,7 @@ pub(crate) fn describe_profile(provider: &str, resolved: &ResolvedProfile) -> Pr
             "constrain" => profile.constrain.as_str().into(),
             "limit_field" => serde_json::to_value(profile.limit_field).unwrap_or_default(),
             "organization" => profile.organization.clone().into(),
+            "client_id" => profile.client_id.clone().into(),
             "http" => serde_json::to_value(&profile.http).unwrap_or_default(),
             "pool" => serde_json::to_value(&profile.pool).unwrap_or_default(),
             "price.input" => profile.price.input.into(),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use agentos_api::{AuthStatus, KeyStatus, Notice, ProfileReport};
 use agentos_engine::ports::EffectError;
-use agentos_profile::{env_names, parse_profile};
+use agentos_profile::{AdapterKind, env_names, parse_profile};
 use agentos_tool::{ExecutionMode, Secret};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use crate::profile_values::describe_profile;
 use crate::tool_notices::ignored_program;
 use crate::toolboxes::ListedToolbox;
 use crate::tools::{Tools, bad_profile};
-use crate::{files, key_checks, keys, pools};
+use crate::{files, key_checks, keys, pools, sign_in};
 
 /// A provider in the list.
 #[derive(Serialize, JsonSchema)]
@@ -98,6 +98,12 @@ impl Host {
                     let mut status = keys::key_status(self, &resolved);
                     // Without a key, there is nothing that the last check could be about.
                     let has_key = status.source.is_some();
+                    if resolved.profile.adapter == AdapterKind::Mcp
+                        && let Some((grant, store)) = sign_in::find_grant(self, provider)
+                    {
+                        status.source = status.source.or(Some(format!("sign-in in the {store}")));
+                        status.signed_in = Some(sign_in::describe_grant(&grant));
+                    }
                     status.last_check =
                         key_checks::last_check(self, provider, status.hint.as_deref()).filter(|_| has_key);
                     status
@@ -136,6 +142,8 @@ impl Host {
                 .hint("copy the key alone, without a line break or other text"));
         }
         keys::store_key(self, store, &name, key)?;
+        // A sign-in would be used first, and the key that was just set never sent.
+        keys::clear_key(self, &sign_in::entry_name(provider))?;
         Ok(match store {
             KeyStore::Keyring => "the system's keyring".to_owned(),
             KeyStore::File => self
@@ -146,13 +154,14 @@ impl Host {
         })
     }
 
-    /// Removes a provider's key from every store. Returns false if there was none.
+    /// Removes a provider's key and sign-in from every store. Returns false if there was none.
     ///
     /// # Errors
     /// If there is no such provider, or a store cannot be asked.
     pub fn clear_key(&self, provider: &str) -> Result<bool, EffectError> {
         let name = key_name(self, &read_tools(self)?, provider)?;
-        keys::clear_key(self, &name)
+        let had_sign_in = keys::clear_key(self, &sign_in::entry_name(provider))?;
+        Ok(keys::clear_key(self, &name)? || had_sign_in)
     }
 
     /// Shows every value of a provider's profile with its origin.

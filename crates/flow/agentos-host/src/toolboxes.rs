@@ -26,8 +26,8 @@ use agentos_chain::hash_bytes;
 use agentos_chat::{name_tool, prepare_tools};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_mcp_client::{McpServer, McpToolbox};
-use agentos_net::HttpUrl;
+use agentos_mcp_client::{McpServer, McpToolbox, ServerAuth};
+use agentos_net::{Auth, HttpUrl};
 use agentos_profile::{AdapterKind, ResolvedProfile, split_address};
 use agentos_programs::{Program, ProgramCheck, Toolbox};
 use agentos_tool::ToolDescription;
@@ -39,7 +39,7 @@ use crate::error::usage_error;
 use crate::host::Host;
 use crate::options::ProviderOverrides;
 use crate::tools::Tools;
-use crate::{clock, files, keys, programs};
+use crate::{clock, files, keys, programs, sign_in};
 use pins::{ToolboxChange, ToolboxPin};
 use server::{ListedTools, ToolServer, ToolSource};
 
@@ -292,10 +292,20 @@ fn describe_address(
             hosts: vec![url.endpoint().to_string()],
             files: BTreeMap::new(),
         },
-        source: ToolSource::McpAddress(url, keys::find_usable_key(host, resolved).key),
+        source: ToolSource::McpAddress(url.clone(), find_auth(host, resolved, &url)?),
         limit: Duration::from_secs(resolved.profile.timeouts.total_seconds),
         calls_per_minute: USUAL_RATE,
     })
+}
+
+/// Returns what a server is sent: a key of the environment, else the tokens of a sign-in, else a stored key.
+fn find_auth(host: &Host, resolved: &ResolvedProfile, url: &HttpUrl) -> Result<ServerAuth, EffectError> {
+    let is_given = resolved.given_keys.iter().any(|given| given.key_use.is_allowed());
+    if !is_given && let Some(keeper) = sign_in::find_keeper(host, resolved, url)? {
+        return Ok(ServerAuth::SignIn(keeper));
+    }
+    let key = keys::find_usable_key(host, resolved).key;
+    Ok(ServerAuth::Fixed(Auth::from(key.as_ref())))
 }
 
 /// Makes the program of a toolbox, with what it is started with.
@@ -409,7 +419,7 @@ pub(crate) fn open_source(
         ToolSource::McpProgram(program) => {
             ToolServer::Mcp(Box::new(McpToolbox::new(McpServer::Program(make(program)?))))
         }
-        ToolSource::McpAddress(url, key) => ToolServer::at_address(url.clone(), key.as_ref())?,
+        ToolSource::McpAddress(url, auth) => ToolServer::at_address(url.clone(), auth.clone())?,
     })
 }
 
@@ -427,8 +437,16 @@ pub(crate) async fn describe_tools(
             "`{name}` did not list its tools within its limit of {seconds} s"
         ))
     })?;
-    let mut listed = described.map_err(|(why, causes)| {
-        failed(format!("`{name}` did not list its tools: {why}")).caused_by(causes)
+    let mut listed = described.map_err(|fault| {
+        let message = format!("`{name}` did not list its tools: {}", fault.why);
+        match fault.needs_sign_in {
+            true => EffectError::new(Cause::Tool, sign_in::NEEDED, message)
+                .caused_by(fault.causes)
+                .suggest_steps([NextStep::SignIn {
+                    provider: name.to_owned(),
+                }]),
+            false => failed(message).caused_by(fault.causes),
+        }
     })?;
     listed.tools = prepare_tools(name, listed.tools)
         .map_err(|fault| failed(format!("`{name}` cannot be offered: {fault}")))?;

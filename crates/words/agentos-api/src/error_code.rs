@@ -191,6 +191,8 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("history-withheld", &[3], "the session has read a file that policy withholds from the model that would be asked now, or from a program that this model can send text to"),
     code("toolbox-untrusted", &[3], "the user was not asked about the tools of a toolbox as they are now"),
     code("toolbox-failed", &[5], "a toolbox cannot be started, or lists no tools that models can be offered"),
+    code("sign-in-needed", &[5], "nobody is signed in at a server of tools, or the sign-in has ended"),
+    code("sign-in-failed", &[5], "signing in at a server of tools did not succeed; the message names the step"),
     code("bad-toolboxes", &[2], "the list of trusted toolboxes cannot be read"),
     code("toolboxes-not-written", &[2], "the list of trusted toolboxes could not be written"),
     code("session-busy", &[2], "another process uses the session"),

@@ -65,7 +65,7 @@ pub use init::{FoundKey, FoundServer, ProposedFile};
 pub use next_step::{BranchChoice, NextStep, RunLimit, RunOption, TaskPart};
 pub use notice::{Activity, Notice};
 pub use policy::{PolicyTest, TestedFile};
-pub use providers::{AuthStatus, KeyCheck, KeyStatus, ProfileReport, ShownValue};
+pub use providers::{AuthStatus, KeyCheck, KeyStatus, ProfileReport, ShownValue, SignInStatus};
 pub use replay_report::{Difference, ReplayReport, ReplayStatus, ReplayedRun};
 pub use run_event::{EventBody, EventReport};
 pub use status::{Obstacle, PolicyFileStatus, ProposedStep, ProviderStatus, RepositoryStatus};

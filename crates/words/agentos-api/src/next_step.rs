@@ -118,6 +118,11 @@ pub enum NextStep {
         /// Name of the provider.
         provider: String,
     },
+    /// Sign in at a server of tools.
+    SignIn {
+        /// Name of the provider.
+        provider: String,
+    },
     /// Review the tools of a toolbox, and trust them.
     TrustToolbox {
         /// Name of the toolbox.

@@ -35,6 +35,22 @@ pub struct KeyStatus {
     pub last_check: Option<KeyCheck>,
     /// Key stores that could not be read, with the reason.
     pub problems: Vec<String>,
+    /// Sign-in, whose token is sent instead of a key. Absent if nobody is signed in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_in: Option<SignInStatus>,
+}
+
+/// Sign-in at a server of tools, without its tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SignInStatus {
+    /// Address of the server, to which alone the token is sent.
+    pub server: String,
+    /// Authorization server at which the user signed in.
+    pub issuer: String,
+    /// Time at which the token ends, in RFC 3339. `None` if the authorization server did not say.
+    pub until: Option<String>,
+    /// True if a new token is requested by itself when it ends.
+    pub refreshes: bool,
 }
 
 impl KeyStatus {

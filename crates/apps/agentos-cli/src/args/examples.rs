@@ -198,17 +198,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "pass show openai | agentos tool auth set --provider openai",
         ],
     ),
+    ("tool auth sign-in", super::tool::SIGN_IN_EXAMPLES),
     (
         "tool auth status",
         &["agentos tool auth status", "agentos tool auth status --json"],
     ),
-    (
-        "tool auth clear",
-        &[
-            "agentos tool auth clear --provider openai",
-            "agentos tool auth clear --provider openai --json",
-        ],
-    ),
+    ("tool auth clear", super::tool::CLEAR_EXAMPLES),
     ("chat", super::chat::TALK_EXAMPLES),
     ("chat send", super::chat::EXAMPLES),
     ("cost", super::cost::COST_EXAMPLES),

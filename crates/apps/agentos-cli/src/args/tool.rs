@@ -19,6 +19,18 @@ pub const RUN_EXAMPLES: &[&str] = &[
     "agentos tool run -p replay --replay reply.md \"fix the typo\" --file README.md",
 ];
 
+/// Examples of `tool auth sign-in`.
+pub const SIGN_IN_EXAMPLES: &[&str] = &[
+    "agentos tool auth sign-in --provider tracker",
+    "agentos tool auth sign-in --provider tracker --store file --no-browser",
+];
+
+/// Examples of `tool auth clear`.
+pub const CLEAR_EXAMPLES: &[&str] = &[
+    "agentos tool auth clear --provider openai",
+    "agentos tool auth clear --provider openai --json",
+];
+
 /// Provider, and the settings that override its profile.
 #[derive(Debug, Clone, Args)]
 pub struct ProviderFlags {
@@ -204,9 +216,16 @@ pub enum StoreArg {
 pub enum AuthVerb {
     /// Store a key, read from standard input or typed without echo
     Set(AuthSetArgs),
-    /// Show the source of each provider's key, never the key itself
+    /// Sign in at an MCP server with your browser, and store its tokens
+    #[command(
+        after_help = "The server's own metadata names the authorization server; only https is used, or this machine. The browser returns \
+                      to a port of this machine that is open until then. The token is sent to this server alone, and refreshed by \
+                      itself. Without a browser here, open the printed address on this machine in another way."
+    )]
+    SignIn(AuthSignInArgs),
+    /// Show the source of each provider's key and its sign-in, never a key or token itself
     Status,
-    /// Delete a provider's key
+    /// Delete a provider's key and sign-in
     Clear(AuthClearArgs),
 }
 
@@ -223,6 +242,26 @@ pub struct AuthSetArgs {
     #[arg(long, conflicts_with = "api_key")]
     pub stdin: bool,
     /// Store for the key
+    #[arg(long, value_enum, default_value = "keyring")]
+    pub store: StoreArg,
+}
+
+/// Arguments of `tool auth sign-in`.
+#[derive(Debug, Args)]
+pub struct AuthSignInArgs {
+    /// Name of the provider: an MCP server with an address
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: String,
+    /// Scope to request instead of those that the server names; can be repeated
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub scopes: Vec<String>,
+    /// Print the address, and open no browser
+    #[arg(long)]
+    pub no_browser: bool,
+    /// Longest wait for the browser
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: u64,
+    /// Store for the tokens
     #[arg(long, value_enum, default_value = "keyring")]
     pub store: StoreArg,
 }

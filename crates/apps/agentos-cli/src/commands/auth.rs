@@ -4,7 +4,7 @@
 
 use std::io::{IsTerminal, Read};
 
-use agentos_host::{AuthStatus, EffectError, KeyCheck, key_variables};
+use agentos_host::{AuthStatus, EffectError, KeyCheck, SignInStatus, key_variables};
 use agentos_tool::Secret;
 use serde::Serialize;
 
@@ -97,11 +97,24 @@ fn format_keys(report: &AuthStatus) -> String {
                 .map_or_else(|| "-".to_owned(), format_check),
             key_variables(provider).join(", "),
         ]);
-        for remark in status.withheld.iter().chain(&status.problems) {
+        let signed_in = status.signed_in.as_ref().map(describe_sign_in);
+        for remark in status.withheld.iter().chain(&status.problems).chain(&signed_in) {
             remarks.push_str(&format!("{}: {}\n", escape::line(provider), escape::line(remark)));
         }
     }
     format!("{}{remarks}", format_columns(&rows))
+}
+
+/// Describes a sign-in in one sentence.
+pub fn describe_sign_in(status: &SignInStatus) -> String {
+    // RFC 3339 up to the minute, as for checks of keys.
+    let until = status.until.as_ref().and_then(|until| until.get(..16));
+    let until = match (until, status.refreshes) {
+        (Some(until), true) => format!(", until {until}, refreshed by itself"),
+        (Some(until), false) => format!(", until {until}"),
+        (None, _) => String::new(),
+    };
+    format!("signed in at {}{until}", status.issuer)
 }
 
 fn format_check(check: &KeyCheck) -> String {

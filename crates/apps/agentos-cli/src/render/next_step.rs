@@ -152,6 +152,9 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::MakeProfile { provider } => {
             format!("create a profile with `agentos profile init {provider}`").into()
         }
+        NextStep::SignIn { provider } => {
+            format!("sign in with `agentos tool auth sign-in --provider {provider}`").into()
+        }
         NextStep::TrustToolbox { toolbox } => {
             format!("review its tools with `agentos tool trust {toolbox}`").into()
         }

@@ -97,6 +97,7 @@ mod sessions;
 mod settings;
 mod shell;
 mod show;
+mod sign_in;
 mod signals;
 mod signing;
 mod start;

@@ -1,13 +1,24 @@
 //! Signing in at the suite's authorization servers (OAuth), with a browser that agrees to everything.
 //!
-//! Owns: the steps of `rmcp`'s OAuth code. Never: in a product: nothing real to sign in at runs where this project is tested.
+//! Owns: the browser, and which code signs in: the product's own, except where a scenario needs what the product refuses. Never: in a
+//! product.
+//!
+//! | scenario | code |
+//! |---|---|
+//! | most | the product's, as `agentos tool auth sign-in` runs it |
+//! | the addresses of 2025-03-26, which no metadata names; a client with a secret; another authorization server | `rmcp`'s |
 
 use std::error::Error;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::Arc;
 
-use agentos_mcp_client::{McpConnection, McpError, NetWire, RefusingClient};
-use agentos_net::{Auth, HttpClient};
+use agentos_mcp_client::{
+    GrantStore, McpConnection, McpError, NetWire, RefusingClient, ServerAuth, SignInChoices, SignInOffer,
+    StoreFault, TokenKeeper, make_sign_in_client,
+};
+use agentos_net::{Auth, CallbackAnswer, HttpClient, HttpUrl};
+use agentos_tool::Secret;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode};
 use rmcp::transport::auth::{
     AuthClient, AuthorizationCallback, AuthorizationManager, AuthorizationRequest, InMemoryCredentialStore,
@@ -21,7 +32,56 @@ const CLIENT_DOCUMENT: &str = "https://conformance-test.local/client-metadata.js
 /// Address to which a browser is sent after signing in. Nobody listens there.
 const RETURN_ADDRESS: &str = "http://localhost:3000/callback";
 
-/// Signing in.
+/// Signs in with the product's code, and returns a wire that sends the token.
+pub(super) async fn sign_in_as_product(
+    order: &SuiteOrder,
+    scopes: &[String],
+) -> Result<NetWire, ScenarioError> {
+    let http = make_sign_in_client()?;
+    let server = HttpUrl::parse(&order.url)?;
+    let offer = SignInOffer::discover(&http, &server).await?;
+    let choices = SignInChoices {
+        // As a user does who has published such a document, and names it in the profile.
+        client_id: (order.scenario == "auth/basic-cimd").then(|| CLIENT_DOCUMENT.to_owned()),
+        scopes: scopes.to_vec(),
+    };
+    let pending = offer.begin(&http, choices, RETURN_ADDRESS.to_owned()).await?;
+    let back = agree_in_browser(pending.address().expose()).await?;
+    if back.csrf_token != pending.state().expose() {
+        return Err("the answer has another `state`".into());
+    }
+    let callback = CallbackAnswer {
+        code: Some(Secret::new(&back.code)),
+        issuer: back.issuer,
+        ..CallbackAnswer::default()
+    };
+    let grant = pending.finish(callback, 0).await?;
+    let keeper = TokenKeeper::new(server, http.clone(), Arc::new(FixedGrant(grant.to_entry())));
+    Ok(NetWire::with_auth(http, ServerAuth::SignIn(Arc::new(keeper))))
+}
+
+/// Store of one sign-in, whose time stands still.
+struct FixedGrant(Secret);
+
+impl GrantStore for FixedGrant {
+    fn now(&self) -> u64 {
+        0
+    }
+
+    fn lock(&self) -> Result<Box<dyn Send>, StoreFault> {
+        Ok(Box::new(()))
+    }
+
+    fn load(&self) -> Result<Option<Secret>, StoreFault> {
+        Ok(Some(self.0.clone()))
+    }
+
+    fn save(&self, _entry: &Secret) -> Result<(), StoreFault> {
+        Err("no scenario refreshes a token".into())
+    }
+}
+
+/// Signing in with `rmcp`'s code.
 pub(super) struct SignIn;
 
 impl SignIn {

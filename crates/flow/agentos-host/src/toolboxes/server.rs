@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use agentos_api::list_causes;
 use agentos_engine::ports::EffectError;
-use agentos_mcp_client::{HttpServer, McpServer, McpToolbox};
-use agentos_net::{Auth, HttpClient, HttpUrl, NetConfig};
+use agentos_mcp_client::{HttpServer, McpError, McpServer, McpToolbox, ServerAuth};
+use agentos_net::{HttpClient, HttpUrl, NetConfig};
 use agentos_programs::{Program, Toolbox, ToolboxResult};
-use agentos_tool::{Secret, ToolDescription};
+use agentos_tool::ToolDescription;
 use serde_json::Value;
 
 use crate::error::usage_error;
@@ -20,8 +20,8 @@ pub(crate) enum ToolSource {
     Toolbox(Program),
     /// Program in the Model Context Protocol.
     McpProgram(Program),
-    /// Server of the Model Context Protocol at an address, with the key that it is sent.
-    McpAddress(HttpUrl, Option<Secret>),
+    /// Server of the Model Context Protocol at an address, with the key or the tokens that it is sent.
+    McpAddress(HttpUrl, ServerAuth),
 }
 
 /// Tools as their provider lists them. Untrusted.
@@ -31,6 +31,27 @@ pub(crate) struct ListedTools {
     pub(crate) tools: Vec<ToolDescription>,
     /// Everything else that the provider says about a tool, by its name.
     pub(crate) notes: BTreeMap<String, Value>,
+}
+
+/// Reason why a provider lists no tools.
+#[derive(Debug)]
+pub(crate) struct ListFault {
+    /// Reason, in words.
+    pub(crate) why: String,
+    /// Causes, from the outermost to the root.
+    pub(crate) causes: Vec<String>,
+    /// True if the user has to sign in.
+    pub(crate) needs_sign_in: bool,
+}
+
+impl ListFault {
+    fn from_error(error: &(dyn std::error::Error + 'static), needs_sign_in: bool) -> Self {
+        Self {
+            why: error.to_string(),
+            causes: list_causes(error),
+            needs_sign_in,
+        }
+    }
 }
 
 /// Provider of tools in a session. Its processes and connections end with this value.
@@ -43,10 +64,9 @@ pub(crate) enum ToolServer {
 
 impl ToolServer {
     /// Makes the provider at an address. Nothing is sent yet.
-    pub(crate) fn at_address(url: HttpUrl, key: Option<&Secret>) -> Result<Self, EffectError> {
+    pub(crate) fn at_address(url: HttpUrl, auth: ServerAuth) -> Result<Self, EffectError> {
         let client = HttpClient::new(NetConfig::default());
         let client = client.map_err(|error| usage_error(error.to_string()))?;
-        let auth = Auth::from(key);
         let server = McpServer::Http(HttpServer { url, auth, client });
         Ok(Self::Mcp(Box::new(McpToolbox::new(server))))
     }
@@ -67,15 +87,15 @@ impl ToolServer {
         }
     }
 
-    /// Asks for the tools. The error is the reason and its causes.
-    pub(crate) async fn describe(&self) -> Result<ListedTools, (String, Vec<String>)> {
+    /// Asks for the tools.
+    pub(crate) async fn describe(&self) -> Result<ListedTools, ListFault> {
         match self {
             Self::Toolbox(toolbox) => match toolbox.describe().await {
                 Ok(tools) => Ok(ListedTools {
                     tools,
                     notes: BTreeMap::new(),
                 }),
-                Err(error) => Err((error.to_string(), list_causes(&error))),
+                Err(error) => Err(ListFault::from_error(&error, false)),
             },
             Self::Mcp(toolbox) => match toolbox.describe().await {
                 Ok(tools) => {
@@ -88,7 +108,7 @@ impl ToolServer {
                     }
                     Ok(listed)
                 }
-                Err(error) => Err((error.to_string(), list_causes(&error))),
+                Err(error) => Err(ListFault::from_error(&error, needs_sign_in(&error))),
             },
         }
     }
@@ -107,5 +127,18 @@ impl ToolServer {
                 words.join(": ")
             }),
         }
+    }
+}
+
+/// Returns true if signing in is what helps.
+fn needs_sign_in(error: &McpError) -> bool {
+    match error {
+        McpError::SignIn(reason) => reason.needs_sign_in(),
+        McpError::Unauthorized(_) => true,
+        McpError::Program(_)
+        | McpError::Handshake(_)
+        | McpError::Request(_)
+        | McpError::EndlessList
+        | McpError::OtherTools => false,
     }
 }

@@ -73,7 +73,7 @@ impl OpenToolboxes {
             Ok(pins) => pins.toolboxes,
             Err(error) => {
                 for name in names {
-                    host.notify(leave_out(name, &error.message));
+                    host.notify(leave_out(name, &error));
                 }
                 return Self::default();
             }
@@ -165,9 +165,7 @@ struct ReadyToolbox {
 }
 
 fn prepare_toolbox(host: &Host, name: &str, pin: Option<ToolboxPin>) -> Result<ReadyToolbox, Notice> {
-    let profile = host
-        .read_toolbox(name)
-        .map_err(|error| leave_out(name, &error.message))?;
+    let profile = host.read_toolbox(name).map_err(|error| leave_out(name, &error))?;
     let Some(pin) = pin else {
         return Err(ask_again(name, "you were not asked about its tools"));
     };
@@ -178,7 +176,7 @@ fn prepare_toolbox(host: &Host, name: &str, pin: Option<ToolboxPin>) -> Result<R
     let (asked, launch, toolbox_name) = (host.clone(), profile.launch.clone(), name.to_owned());
     let check: ProgramCheck = Box::new(move || check_trusted(&asked, &toolbox_name, &launch));
     let opened = open_source(host, &profile, Some(check));
-    let toolbox = opened.map_err(|error| leave_out(name, &error.message))?;
+    let toolbox = opened.map_err(|error| leave_out(name, &error))?;
     Ok(ReadyToolbox {
         profile,
         toolbox,
@@ -192,7 +190,7 @@ impl ReadyToolbox {
         described: Result<ListedTools, EffectError>,
     ) -> Result<(String, OpenToolbox), Notice> {
         let name = self.profile.name.clone();
-        let listed = described.map_err(|error| leave_out(&name, &error.message))?;
+        let listed = described.map_err(|error| leave_out(&name, &error))?;
         let offered = offer_tools(&self.profile, &listed.tools);
         let now = ToolboxPin::new(self.profile.launch, listed);
         if !list_changes(&self.pin, &now).is_empty() {
@@ -232,11 +230,12 @@ fn ask_again(name: &str, why: &str) -> Notice {
     }
 }
 
-fn leave_out(name: &str, why: &str) -> Notice {
-    Notice::new(
-        "toolbox-failed",
-        format!("the tools of `{name}` are not offered: {why}"),
-    )
+fn leave_out(name: &str, error: &EffectError) -> Notice {
+    let message = format!("the tools of `{name}` are not offered: {}", error.message);
+    Notice {
+        next: error.next.clone(),
+        ..Notice::new("toolbox-failed", message)
+    }
 }
 
 /// Tools of a turn: those of the repository, and those of toolboxes.
