@@ -384,7 +384,7 @@ fn read_number(text: &str, view: &TextView) -> LineStart {
         _ if digits > 9 => LineStart::Text,
         (None, _) | (Some('.' | ')'), None) if !view.is_whole => LineStart::Wait,
         // An item without a text would show no number where the answer ends behind it.
-        (Some('.' | ')'), Some(' ')) if text.len() == digits + 2 => match view.is_whole {
+        (Some('.' | ')'), Some(' ')) if is_blank_after(text, digits + 2) => match view.is_whole {
             true => LineStart::Text,
             false => LineStart::Wait,
         },
@@ -394,6 +394,10 @@ fn read_number(text: &str, view: &TextView) -> LineStart {
         },
         _ => LineStart::Text,
     }
+}
+
+fn is_blank_after(text: &str, bytes: usize) -> bool {
+    text.get(bytes..).is_none_or(|rest| rest.trim().is_empty())
 }
 
 /// Puts a part of a line with its style.

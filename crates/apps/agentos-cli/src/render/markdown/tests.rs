@@ -298,7 +298,7 @@ fn any_words() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_number_at_the_end_of_an_answer_is_shown() {
-    for text in ["1. ", "word\n1. ", "word |\n12) "] {
+    for text in ["1. ", "1.  ", "word\n1. \t", "word |\n12) "] {
         let shown = show_styles(&render(text, 20));
         assert!(
             shown
