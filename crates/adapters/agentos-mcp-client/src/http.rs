@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_net::{Answer, Auth, Deadline, HttpClient, HttpUrl, Method, NetError, Request, TimeLimits};
+use agentos_net::{
+    Answer, Auth, Deadline, HttpClient, HttpUrl, Method, NetError, Request, TimeLimits, redact_keys,
+};
 use agentos_tool::Secret;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
@@ -28,8 +30,10 @@ const LIMITS: TimeLimits = TimeLimits {
     idle: Duration::from_secs(600),
     total: Duration::from_secs(24 * 3600),
 };
-/// Longest part of an unexpected answer in an error, in bytes.
+/// Longest part of an unexpected answer in an error, in characters.
 const LONGEST_QUOTE: usize = 200;
+/// Longest part of such an answer in which keys are looked for, in bytes.
+const LONGEST_READ: usize = 64 << 10;
 /// Kinds of answers that are read.
 const ACCEPTED: &str = "application/json, text/event-stream";
 
@@ -124,6 +128,19 @@ impl NetWire {
             true => Err(client_error(keeper.note_end())),
             false => sent,
         }
+    }
+
+    /// Quotes the beginning of a body without the key or token that was sent: servers and proxies repeat headers, and a model is shown
+    /// this.
+    async fn quote_body(&self, body: &[u8]) -> String {
+        let sent = match &self.auth {
+            ServerAuth::Fixed(Auth::Bearer(key) | Auth::Header(_, key)) => Some(key.clone()),
+            ServerAuth::Fixed(Auth::None) => None,
+            ServerAuth::SignIn(keeper) => keeper.current_token().await,
+        };
+        let text = String::from_utf8_lossy(body.get(..LONGEST_READ).unwrap_or(body));
+        let sent: Vec<&Secret> = sent.iter().collect();
+        redact_keys(&text, &sent).chars().take(LONGEST_QUOTE).collect()
     }
 
     async fn send(&self, request: Request, auth: Auth) -> WireResult<Answer> {
@@ -282,7 +299,7 @@ impl StreamableHttpClient for NetWire {
                     named,
                 ));
             }
-            let shown = String::from_utf8_lossy(body.get(..LONGEST_QUOTE).unwrap_or(&body)).into_owned();
+            let shown = self.quote_body(&body).await;
             return Err(StreamableHttpError::UnexpectedServerResponse(
                 format!("HTTP {status}: {shown}").into(),
             ));

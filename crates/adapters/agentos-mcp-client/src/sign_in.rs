@@ -83,6 +83,7 @@ pub struct PendingSignIn {
     http: HttpClient,
     client: OAuthClient,
     redirect: String,
+    scopes: String,
     state: Secret,
     verifier: Secret,
     address: Secret,
@@ -97,16 +98,22 @@ impl SignInOffer {
         discover::discover_offer(http, server).await
     }
 
-    /// Returns the address of the authorization server, for people.
+    /// Returns the address of the authorization server, for people: in ASCII, so that no letter looks like another one.
     #[must_use]
     pub fn issuer(&self) -> String {
-        self.authorization.issuer.clone()
+        show_issuer(&self.authorization.issuer)
+    }
+
+    /// Returns the host of the page on which the user agrees, for people.
+    #[must_use]
+    pub fn page_host(&self) -> String {
+        self.authorization.authorization_endpoint.host().to_owned()
     }
 
     /// Begins a sign-in whose browser is sent back to `redirect`.
     ///
     /// # Errors
-    /// If no client can be registered.
+    /// If no client can be registered, or the system gives no random bytes.
     pub async fn begin(
         self,
         http: &HttpClient,
@@ -139,6 +146,7 @@ impl SignInOffer {
             http: http.clone(),
             client,
             redirect,
+            scopes,
             state,
             verifier,
             // A secret, because whoever knows its `state` can answer in the place of the browser.
@@ -161,7 +169,18 @@ impl SignInOffer {
     }
 }
 
+/// Returns an issuer as an address in ASCII.
+pub(super) fn show_issuer(issuer: &str) -> String {
+    HttpUrl::parse_named(issuer).map_or_else(|_| String::new(), |url| url.to_string())
+}
+
 impl PendingSignIn {
+    /// Returns the scopes that are requested, separated by blanks. Empty if none is named. Untrusted.
+    #[must_use]
+    pub fn scopes(&self) -> &str {
+        &self.scopes
+    }
+
     /// Returns the address that the user's browser opens.
     #[must_use]
     pub fn address(&self) -> &Secret {

@@ -384,8 +384,10 @@ fn pick_name(provider: &str, stack: &LayerStack) -> Result<LayeredValue<String>,
 
 fn pick_key_ref(provider: &str, stack: &LayerStack) -> Result<LayeredValue<String>, ProfileError> {
     let name = stack.pick_or(|file| file.api_key_ref.clone(), format!("{provider}.api_key"));
-    let must = "must be 1 to 128 letters, digits, `.`, `-` and `_`";
-    check_value(Some(&name), "api_key_ref", |text| plain_name(text), must)?;
+    let must = "must be 1 to 128 letters, digits, `.`, `-` and `_`, and not end with `.sign-in`";
+    // Entries of such names hold the tokens of a sign-in, which would be sent as a key.
+    let is_key_name = |text: &String| plain_name(text) && !text.ends_with(".sign-in");
+    check_value(Some(&name), "api_key_ref", is_key_name, must)?;
     Ok(name)
 }
 

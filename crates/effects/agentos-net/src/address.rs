@@ -143,10 +143,17 @@ impl HttpUrl {
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         match self.0.host() {
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
+            // Systems connect to this machine for the unspecified address too.
+            Some(Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
+            Some(Host::Ipv6(address)) => {
+                let address = address.to_canonical();
+                address.is_loopback() || address.is_unspecified()
+            }
             // `.localhost` is reserved for the loopback and never given to anybody else (RFC 6761, section 6.3).
-            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Domain(name)) => {
+                let name = name.strip_suffix('.').unwrap_or(name);
+                name == "localhost" || name.ends_with(".localhost")
+            }
             None => false,
         }
     }

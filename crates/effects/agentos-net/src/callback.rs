@@ -133,8 +133,11 @@ async fn read_head(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut piece = [0; 4096];
     loop {
         let count = stream.read(&mut piece).await?;
+        // The end may have begun in the three bytes before.
+        let unseen = head.len().saturating_sub(3);
         head.extend_from_slice(piece.get(..count).unwrap_or_default());
-        if count == 0 || head.len() > LARGEST_HEAD || head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let mut ends = head.get(unseen..).unwrap_or_default().windows(4);
+        if count == 0 || head.len() > LARGEST_HEAD || ends.any(|end| end == b"\r\n\r\n") {
             return Ok(head);
         }
     }

@@ -18,7 +18,7 @@ use crate::options::KeyStore;
 /// Longest wait for reading a key: a keyring that must be unlocked first must not delay a health check.
 pub(crate) const LOOKING: Duration = Duration::from_secs(2);
 /// Longest wait for storing a key: a person may have to unlock the keyring.
-const STORING: Duration = Duration::from_secs(60);
+pub(crate) const STORING: Duration = Duration::from_secs(60);
 
 /// Returns the user's stores, in the order in which they are asked.
 pub(crate) fn user_stores(host: &Host) -> Vec<SecretStore> {
@@ -225,11 +225,32 @@ pub fn store_key(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Resu
             host.environment().credentials_file().ok_or_else(no_home)?,
         )),
     };
-    store.set_key(name, key).map_err(|error| {
-        let mut effect = EffectError::from_error(Cause::Tool, "key-not-stored", &error);
-        effect.hint = error.hint();
-        effect.suggest_steps(error.next_steps())
-    })
+    store.set_key(name, key).map_err(|error| not_stored(&error))
+}
+
+/// Checks that keys can be stored in the named store, as far as that shows before.
+///
+/// # Errors
+/// If the store cannot be used.
+pub(crate) fn check_store(host: &Host, store: KeyStore) -> Result<(), EffectError> {
+    match store {
+        KeyStore::Keyring => {
+            let keyring = KeyringStore::system_keyring(STORING, host.environment().bus_socket());
+            let read = SecretStore::Keyring(keyring).read_key("agentos.doctor");
+            read.map(drop).map_err(|error| not_stored(&error))
+        }
+        KeyStore::File => host
+            .environment()
+            .credentials_file()
+            .map(drop)
+            .ok_or_else(no_home),
+    }
+}
+
+fn not_stored(error: &CredentialError) -> EffectError {
+    let mut effect = EffectError::from_error(Cause::Tool, "key-not-stored", error);
+    effect.hint = error.hint();
+    effect.suggest_steps(error.next_steps())
 }
 
 /// Removes a key from every store. Returns true if there was one.
@@ -237,8 +258,25 @@ pub fn store_key(host: &Host, store: KeyStore, name: &str, key: &Secret) -> Resu
 /// # Errors
 /// If a store cannot be asked: the key may still be there. A missing keyring is no error: it contains nothing.
 pub fn clear_key(host: &Host, name: &str) -> Result<bool, EffectError> {
+    clear_stores(user_stores(host), name)
+}
+
+/// Removes a key from every store but this one.
+///
+/// # Errors
+/// If a store cannot be asked.
+pub(crate) fn clear_other_stores(host: &Host, kept: KeyStore, name: &str) -> Result<(), EffectError> {
+    let mut others = user_stores(host);
+    others.retain(|store| match (store, kept) {
+        (SecretStore::Keyring(_), KeyStore::Keyring) | (SecretStore::File(_), KeyStore::File) => false,
+        (SecretStore::Keyring(_) | SecretStore::File(_), KeyStore::Keyring | KeyStore::File) => true,
+    });
+    clear_stores(others, name).map(drop)
+}
+
+fn clear_stores(stores: Vec<SecretStore>, name: &str) -> Result<bool, EffectError> {
     let mut gone = false;
-    for store in user_stores(host) {
+    for store in stores {
         // Every store, because a key that is left in one of them would be used next time.
         match store.remove_key(name) {
             Ok(was_there) => gone |= was_there,

@@ -143,7 +143,7 @@ impl Host {
         }
         keys::store_key(self, store, &name, key)?;
         // A sign-in would be used first, and the key that was just set never sent.
-        keys::clear_key(self, &sign_in::entry_name(provider))?;
+        sign_in::clear_sign_in(self, provider)?;
         Ok(match store {
             KeyStore::Keyring => "the system's keyring".to_owned(),
             KeyStore::File => self
@@ -160,7 +160,7 @@ impl Host {
     /// If there is no such provider, or a store cannot be asked.
     pub fn clear_key(&self, provider: &str) -> Result<bool, EffectError> {
         let name = key_name(self, &read_tools(self)?, provider)?;
-        let had_sign_in = keys::clear_key(self, &sign_in::entry_name(provider))?;
+        let had_sign_in = sign_in::clear_sign_in(self, provider)?;
         Ok(keys::clear_key(self, &name)? || had_sign_in)
     }
 

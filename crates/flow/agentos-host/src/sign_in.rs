@@ -9,8 +9,9 @@
 //! | the lock of a refresh | `~/.agentos/NAME.sign-in.lock` | stays, empty |
 //! | the page that leads the browser there | `NAME.sign-in.html` in the folder of the user's state | while the browser is waited for |
 
+use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentos_api::{NextStep, SignInStatus};
@@ -58,7 +59,9 @@ pub struct SignInSpec {
 #[derive(Debug)]
 pub struct SignInAttempt {
     spec: SignInSpec,
+    server: String,
     issuer: String,
+    page_host: String,
     pending: PendingSignIn,
     listener: CallbackListener,
     page: Option<PageFile>,
@@ -69,6 +72,24 @@ impl SignInAttempt {
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.issuer
+    }
+
+    /// Returns the address of the server that the tokens are sent to.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Returns the host of the page on which the user agrees. Untrusted.
+    #[must_use]
+    pub fn page_host(&self) -> &str {
+        &self.page_host
+    }
+
+    /// Returns the scopes that are requested, separated by blanks. Empty if none is named. Untrusted.
+    #[must_use]
+    pub fn scopes(&self) -> &str {
+        self.pending.scopes()
     }
 
     /// Returns the address that the user's browser opens.
@@ -85,13 +106,15 @@ impl Host {
     /// If the provider is no server of tools, or offers no sign-in that is safe to use.
     pub async fn begin_sign_in(&self, spec: SignInSpec) -> Result<SignInAttempt, EffectError> {
         let (server, client_id) = self.find_sign_in_server(&spec.provider)?;
+        // Before the browser, whose answer could otherwise not be kept.
+        keys::check_store(self, spec.store)?;
         let http = make_sign_in_client().map_err(|error| net_error(&error))?;
         let failed = |error: SignInError| word_error(&error, &spec.provider);
         let offer = SignInOffer::discover(&http, &server).await.map_err(failed)?;
         let listener = CallbackListener::open()
             .await
             .map_err(|error| callback_error(&error))?;
-        let issuer = offer.issuer();
+        let (issuer, page_host) = (offer.issuer(), offer.page_host());
         let choices = SignInChoices {
             client_id,
             scopes: spec.scopes.clone(),
@@ -102,7 +125,9 @@ impl Host {
             .map_err(failed)?;
         Ok(SignInAttempt {
             spec,
+            server: server.to_string(),
             issuer,
+            page_host,
             pending,
             listener,
             page: None,
@@ -139,9 +164,10 @@ impl Host {
         let grant = attempt.pending.finish(callback, now()).await;
         let grant = grant.map_err(|error| word_error(&error, &spec.provider))?;
         let name = entry_name(&spec.provider);
-        // From every store: an older sign-in in another one could be found first.
-        keys::clear_key(self, &name)?;
+        let _lock = lock_sign_in(self, &spec.provider)?;
         keys::store_key(self, spec.store, &name, &grant.to_entry())?;
+        // An older sign-in in another store could be found first.
+        keys::clear_other_stores(self, spec.store, &name)?;
         Ok(describe_grant(&grant))
     }
 
@@ -228,11 +254,35 @@ pub(crate) fn find_grant(host: &Host, provider: &str) -> Option<(Grant, StoreKin
     Some((Grant::from_entry(&found.key)?, found.store))
 }
 
+/// Waits until no session refreshes the sign-in of a provider, and keeps it so until the value is dropped. Otherwise a refresh that was
+/// sent before would bring back what is removed or replaced meanwhile.
+///
+/// # Errors
+/// If there is no home folder, or no place for the lock.
+pub(crate) fn lock_sign_in(host: &Host, provider: &str) -> Result<File, EffectError> {
+    let file = host.environment().credentials_file().ok_or_else(no_home)?;
+    lock_own_file(&file.with_file_name(entry_name(provider)))
+        .map_err(|error| EffectError::from_error(Cause::Tool, FAILED, &error))
+}
+
+/// Removes the sign-in of a provider from every store. Returns true if there was one.
+///
+/// # Errors
+/// If a store cannot be asked, or the lock not be taken.
+pub(crate) fn clear_sign_in(host: &Host, provider: &str) -> Result<bool, EffectError> {
+    // Without one, nothing refreshes it, and no file of a lock is made.
+    let _lock = match find_grant(host, provider) {
+        Some(_) => Some(lock_sign_in(host, provider)?),
+        None => None,
+    };
+    keys::clear_key(host, &entry_name(provider))
+}
+
 /// Describes a sign-in without its tokens.
 pub(crate) fn describe_grant(grant: &Grant) -> SignInStatus {
     SignInStatus {
         server: grant.server().to_string(),
-        issuer: grant.issuer().to_owned(),
+        issuer: grant.issuer(),
         until: grant
             .ends_at()
             .map(|end| Timestamp::from_unix_seconds(end).to_string()),
@@ -282,6 +332,8 @@ struct HostGrantStore {
     name: String,
     bus: Option<PathBuf>,
     file: PathBuf,
+    /// Store in which the entry was found. `None` before that.
+    found: Mutex<Option<StoreKind>>,
 }
 
 impl HostGrantStore {
@@ -291,15 +343,20 @@ impl HostGrantStore {
             name: entry_name(provider),
             bus: environment.bus_socket(),
             file: environment.credentials_file()?,
+            found: Mutex::default(),
         })
     }
 
     /// Returns the stores, in the order in which they are asked.
     fn stores(&self) -> [SecretStore; 2] {
         [
-            SecretStore::Keyring(KeyringStore::system_keyring(keys::LOOKING, self.bus.clone())),
+            self.keyring(keys::LOOKING),
             SecretStore::File(FileStore::new(self.file.clone())),
         ]
+    }
+
+    fn keyring(&self, patience: Duration) -> SecretStore {
+        SecretStore::Keyring(KeyringStore::system_keyring(patience, self.bus.clone()))
     }
 }
 
@@ -315,6 +372,7 @@ impl GrantStore for HostGrantStore {
     fn load(&self) -> Result<Option<Secret>, StoreFault> {
         let lookup = find_key(&self.stores(), &self.name);
         if let Some(found) = lookup.found {
+            *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.store);
             return Ok(Some(found.key));
         }
         // A locked keyring may have the entry. One that does not exist has none.
@@ -324,11 +382,13 @@ impl GrantStore for HostGrantStore {
     }
 
     fn save(&self, entry: &Secret) -> Result<(), StoreFault> {
-        // Into the store that has it: the user chose that one.
-        let stores = self.stores();
-        let [keyring, file] = &stores;
-        let in_keyring = matches!(keyring.read_key(&self.name), Ok(Some(_)));
-        let store = if in_keyring { keyring } else { file };
+        // Into the store in which it was found, and no other one: the user chose that one.
+        let found = *self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let store = match found {
+            Some(StoreKind::Keyring) => self.keyring(keys::STORING),
+            Some(StoreKind::File) => SecretStore::File(FileStore::new(self.file.clone())),
+            None => return Err("no entry was read before".into()),
+        };
         store.set_key(&self.name, entry).map_err(Into::into)
     }
 }

@@ -110,7 +110,7 @@ pub(super) async fn register_client(
     }
     let answer = send(http, &Request::post(endpoint, Auth::None, document), step).await?;
     if !(200..300).contains(&answer.status) {
-        return Err(read_refusal(&answer, step));
+        return Err(read_refusal(&answer, step, &[]));
     }
     let document = read_json(&answer, step)?;
     let id = require_text(step, &document, "client_id")?.to_owned();
@@ -119,8 +119,12 @@ pub(super) async fn register_client(
         .and_then(|way| way.as_str());
     let way = match way {
         Some("none") => None,
+        Some(name) => {
+            let unknown =
+                || SignInError::document(step, "the client would have to prove itself in an unknown way");
+            Some(ProofWay::from_name(name).ok_or_else(unknown)?)
+        }
         // A server that gives a secret and names no way means the usual one (RFC 7591, section 2).
-        Some(name) => ProofWay::from_name(name),
         None => Some(ProofWay::Header),
     };
     let secret = document.get("client_secret").and_then(|secret| secret.as_str());

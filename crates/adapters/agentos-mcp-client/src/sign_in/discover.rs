@@ -112,7 +112,7 @@ async fn fetch_document(
     match answer.status {
         200 => read_json(&answer, step).map(Some),
         // Servers behind a gateway answer 401 or 403 for paths that they do not have.
-        400..500 => Ok(None),
+        401 | 403 | 404 | 405 | 410 => Ok(None),
         status => Err(SignInError::Status(step, status)),
     }
 }

@@ -7,6 +7,7 @@ use agentos_tool::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::client::{OAuthClient, ProofWay};
+use super::show_issuer;
 use super::token::Tokens;
 
 /// Version of the stored entry.
@@ -109,8 +110,8 @@ impl Grant {
 
     /// Returns the address of the authorization server, for people.
     #[must_use]
-    pub fn issuer(&self) -> &str {
-        &self.issuer
+    pub fn issuer(&self) -> String {
+        show_issuer(&self.issuer)
     }
 
     /// Returns the time at which the access token ends, in seconds since 1970. `None` if the server did not say.

@@ -4,7 +4,8 @@
 //!
 //! An authorization server may accept a refresh token only once, and end the sign-in when it comes a second time (OAuth 2.1, section
 //! 4.3.1). So all processes of the user refresh under one lock, read the stored entry after they got it, and store the new tokens before
-//! they let it go. A process that finds other tokens there than its own takes them, and requests none.
+//! they let it go. A process that finds other tokens there than its own takes them, and requests none. A refresh goes on when nobody waits
+//! for it any more, because its tokens are spent once it was sent; only the end of the program interrupts it.
 
 use std::error::Error;
 use std::fmt;
@@ -47,19 +48,31 @@ pub trait GrantStore: Send + Sync {
 
 /// Tokens of the sign-in at one server.
 pub struct TokenKeeper {
+    state: Arc<KeeperState>,
+    /// Last failure, for whoever sees only that a request failed: the transport passes errors on as text.
+    failure: SlotMutex<Option<Arc<SignInError>>>,
+}
+
+struct KeeperState {
     server: HttpUrl,
     http: HttpClient,
     store: Arc<dyn GrantStore>,
     /// Grant as it was last read or received. `None` before the first use.
-    grant: Mutex<Option<Grant>>,
-    /// Last failure, for whoever sees only that a request failed: the transport passes errors on as text.
-    failure: SlotMutex<Option<Arc<SignInError>>>,
+    kept: Mutex<Option<KeptGrant>>,
+}
+
+/// Grant in memory.
+#[derive(Clone)]
+struct KeptGrant {
+    grant: Grant,
+    /// True if it could not be stored. What is stored was used up then.
+    is_unsaved: bool,
 }
 
 impl fmt::Debug for TokenKeeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenKeeper")
-            .field("server", &self.server)
+            .field("server", &self.state.server)
             .finish_non_exhaustive()
     }
 }
@@ -68,11 +81,14 @@ impl TokenKeeper {
     /// Makes the keeper of the sign-in at `server`. Nothing is read yet.
     #[must_use]
     pub fn new(server: HttpUrl, http: HttpClient, store: Arc<dyn GrantStore>) -> Self {
-        Self {
+        let state = KeeperState {
             server,
             http,
             store,
-            grant: Mutex::new(None),
+            kept: Mutex::new(None),
+        };
+        Self {
+            state: Arc::new(state),
             failure: SlotMutex::new(None),
         }
     }
@@ -93,6 +109,12 @@ impl TokenKeeper {
     pub async fn replace_token(&self, url: &HttpUrl, refused: &Secret) -> Result<Secret, Arc<SignInError>> {
         let found = self.find_valid(url, Some(refused)).await;
         self.note_failure(found)
+    }
+
+    /// Returns the token of now. `None` before the first use.
+    pub(crate) async fn current_token(&self) -> Option<Secret> {
+        let kept = self.state.kept.lock().await;
+        kept.as_ref().map(|kept| kept.grant.tokens.access.clone())
     }
 
     /// Notes that the server refused a token that was just refreshed.
@@ -123,41 +145,88 @@ impl TokenKeeper {
 
     async fn find_valid(&self, url: &HttpUrl, refused: Option<&Secret>) -> Result<Secret, SignInError> {
         // The path too: two servers of one host may belong to different people.
-        if *url != self.server {
+        if *url != self.state.server {
             return Err(SignInError::OtherServer);
         }
-        let mut kept = self.grant.lock().await;
+        let now = self.state.store.now();
+        if let Some(kept) = self.state.kept.lock().await.as_ref()
+            && !needs_refresh(&kept.grant, refused, now)
+        {
+            return Ok(kept.grant.tokens.access.clone());
+        }
+        let (state, refused) = (Arc::clone(&self.state), refused.cloned());
+        let renewed = tokio::spawn(async move { state.renew(refused.as_ref()).await }).await;
+        renewed.map_err(|error| SignInError::Store(error.into()))?
+    }
+}
+
+impl KeeperState {
+    /// Returns the token of now, refreshed if that is needed.
+    async fn renew(&self, refused: Option<&Secret>) -> Result<Secret, SignInError> {
+        let mut kept = self.kept.lock().await;
         // Taken out: after a refresh that failed, the entry is read again, because another process may have replaced it.
-        let grant = match kept.take() {
-            Some(grant) => grant,
-            None => self.load().await?,
+        let known = match kept.take() {
+            Some(known) => known,
+            None => KeptGrant {
+                grant: self.load().await?,
+                is_unsaved: false,
+            },
         };
-        let grant = match needs_refresh(&grant, refused, self.store.now()) {
-            true => self.refresh(grant, refused).await?,
-            false => grant,
+        let renewed = match needs_refresh(&known.grant, refused, self.store.now()) {
+            true => match self.refresh(known.clone(), refused).await {
+                Ok(renewed) => renewed,
+                // The server still takes it, or says that it does not.
+                Err(error) if refused.is_none() && !error.needs_sign_in() => known,
+                Err(error) => {
+                    *kept = Some(known).filter(|known| known.is_unsaved);
+                    return Err(error);
+                }
+            },
+            false => known,
         };
-        let token = grant.tokens.access.clone();
-        *kept = Some(grant);
+        let token = renewed.grant.tokens.access.clone();
+        *kept = Some(renewed);
         Ok(token)
     }
 
     /// Requests new tokens and stores them, or takes those that another process has stored.
-    async fn refresh(&self, known: Grant, refused: Option<&Secret>) -> Result<Grant, SignInError> {
+    async fn refresh(&self, known: KeptGrant, refused: Option<&Secret>) -> Result<KeptGrant, SignInError> {
         let _lock = self.ask_store(|store| store.lock()).await?;
         // Read after the lock, and not before: whoever had it until now has probably stored new tokens.
-        let stored = self.load().await?;
-        let is_new = stored.tokens.access.expose() != known.tokens.access.expose();
-        if is_new && !needs_refresh(&stored, refused, self.store.now()) {
-            return Ok(stored);
+        let current = match known.is_unsaved {
+            true => known.grant.clone(),
+            false => self.load().await?,
+        };
+        let is_new = current.tokens.access.expose() != known.grant.tokens.access.expose();
+        if is_new && !needs_refresh(&current, refused, self.store.now()) {
+            return Ok(KeptGrant {
+                grant: current,
+                is_unsaved: false,
+            });
         }
-        let token = stored.tokens.refresh.clone().ok_or(SignInError::Ended(None))?;
+        let grant = self.request_grant(current).await?;
+        let entry = grant.to_entry();
+        let saved = self.ask_store(move |store| store.save(&entry)).await;
+        if let Err(error) = &saved {
+            tracing::warn!(%error, "refreshed tokens cannot be stored");
+        }
+        Ok(KeptGrant {
+            grant,
+            is_unsaved: saved.is_err(),
+        })
+    }
+
+    /// Requests new tokens.
+    async fn request_grant(&self, current: Grant) -> Result<Grant, SignInError> {
+        let token = current.tokens.refresh.clone().ok_or(SignInError::Ended(None))?;
         let form = vec![
             ("grant_type", Secret::new("refresh_token")),
             ("refresh_token", token.clone()),
-            ("resource", Secret::new(&stored.resource)),
+            ("resource", Secret::new(&current.resource)),
         ];
         let step = SignInStep::Refresh;
-        let requested = request_tokens(&self.http, &stored.token_endpoint, &stored.client, form, step).await;
+        let requested =
+            request_tokens(&self.http, &current.token_endpoint, &current.client, form, step).await;
         let mut tokens = requested.map_err(|error| match &error {
             // The server knows the token or the client no more. Other failures may be gone the next time.
             SignInError::Refused { code, .. } if code == "invalid_grant" || code == "invalid_client" => {
@@ -167,14 +236,11 @@ impl TokenKeeper {
         })?;
         // A server that sends no new one lets the old one be used again (RFC 6749, section 6).
         tokens.refresh = tokens.refresh.or(Some(token));
-        let grant = Grant {
+        Ok(Grant {
             tokens,
             received_at: self.store.now(),
-            ..stored
-        };
-        let entry = grant.to_entry();
-        self.ask_store(move |store| store.save(&entry)).await?;
-        Ok(grant)
+            ..current
+        })
     }
 
     async fn load(&self) -> Result<Grant, SignInError> {

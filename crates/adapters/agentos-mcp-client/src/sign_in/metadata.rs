@@ -30,7 +30,7 @@ pub(crate) struct ServerMetadata {
     /// Ways in which a client may prove itself. Empty if it names none.
     pub(crate) client_proofs: Vec<String>,
     pub(crate) scopes: Vec<String>,
-    /// True if its answers name their issuer (RFC 9207).
+    /// True if its answers must name their issuer (RFC 9207): it says so, or its page is on another host.
     pub(crate) names_issuer: bool,
 }
 
@@ -42,14 +42,15 @@ pub(crate) fn check_server(server: &HttpUrl) -> Result<(), SignInError> {
     }
 }
 
-/// Returns true for an address of the loopback. Other names than `localhost` depend on a resolver.
+/// Returns true for an address of the loopback, and for `localhost`.
 fn is_own_machine(url: &HttpUrl) -> bool {
     url.is_loopback() && !url.host().ends_with(".localhost")
 }
 
 /// Reads an address that a document names.
 ///
-/// A server elsewhere must not lead to this machine either: its documents could make this program send requests to any local service.
+/// A server elsewhere must not lead to an address of this machine either: its documents could make this program send requests to any local
+/// service. A name that a resolver leads here is not recognized; its service would have to prove that name by TLS.
 pub(crate) fn read_address(
     step: SignInStep,
     field: &'static str,
@@ -123,14 +124,18 @@ impl ServerMetadata {
             Some(_) => Some(address("registration_endpoint")?),
         };
         let names_issuer = document.get("authorization_response_iss_parameter_supported");
+        let authorization_endpoint = address("authorization_endpoint")?;
+        // A document that sends the browser to somebody else's page could have that server's code sent to its own token endpoint. The
+        // name of the issuer in the answer shows it (RFC 9207, section 1).
+        let is_elsewhere = !authorization_endpoint.is_same_origin(issuer);
         Ok(Self {
             issuer: written.to_owned(),
-            authorization_endpoint: address("authorization_endpoint")?,
+            authorization_endpoint,
             token_endpoint: address("token_endpoint")?,
             registration_endpoint,
             client_proofs: list_texts(document, "token_endpoint_auth_methods_supported"),
             scopes: list_texts(document, "scopes_supported"),
-            names_issuer: names_issuer == Some(&Value::Bool(true)),
+            names_issuer: is_elsewhere || names_issuer == Some(&Value::Bool(true)),
         })
     }
 }
@@ -232,7 +237,9 @@ mod tests {
             ServerMetadata::read(&document, &url("https://as.example/"), &url("https://h/mcp"))
                 .map_err(|error| error.to_string())
         };
-        assert!(read("x", Value::Null).is_ok());
+        assert!(read("x", Value::Null).is_ok_and(|server| !server.names_issuer));
+        let elsewhere = read("authorization_endpoint", json!("https://honest.example/a"));
+        assert!(elsewhere.is_ok_and(|server| server.names_issuer));
         let refused = [
             ("issuer", json!("https://other.example")),
             ("issuer", json!("https://as.example/tenant")),

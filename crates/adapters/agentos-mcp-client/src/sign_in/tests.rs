@@ -1,7 +1,7 @@
 //! Signing in at a server on loopback, and every way in which such a server can misbehave.
 
 use std::error::Error as _;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ const LONG: Duration = Duration::from_secs(60);
 struct MemoryStore {
     entry: Mutex<Option<Secret>>,
     now: AtomicU64,
+    is_full: AtomicBool,
 }
 
 impl GrantStore for MemoryStore {
@@ -36,6 +37,9 @@ impl GrantStore for MemoryStore {
     }
 
     fn save(&self, entry: &Secret) -> Result<(), StoreFault> {
+        if self.is_full.load(Ordering::SeqCst) {
+            return Err("the disk is full".into());
+        }
         *self.entry.lock().unwrap() = Some(entry.clone());
         Ok(())
     }
@@ -416,6 +420,42 @@ async fn tokens_of_another_process_are_taken() {
     let taken = keeper.replace_token(&address.url, &first).await.unwrap();
     assert_eq!(taken.expose(), "access-token-secret-2");
     assert_eq!(server.token_forms().len(), 2);
+}
+
+#[tokio::test]
+async fn tokens_that_cannot_be_stored_are_used_and_stored_later() {
+    let server = start(|_, _| {});
+    let (address, store, keeper) = signed_in(&server).await;
+    let first = keeper.find_token(&address.url).await.unwrap();
+    store.is_full.store(true, Ordering::SeqCst);
+    let second = keeper.replace_token(&address.url, &first).await.unwrap();
+    assert_eq!(second.expose(), "access-token-secret-2");
+    assert_eq!(
+        keeper.find_token(&address.url).await.unwrap().expose(),
+        second.expose()
+    );
+    store.is_full.store(false, Ordering::SeqCst);
+    let third = keeper.replace_token(&address.url, &second).await.unwrap();
+    assert_eq!(third.expose(), "access-token-secret-3");
+    let entry = store.load().unwrap().unwrap();
+    assert!(entry.expose().contains("refresh-token-secret-3"));
+}
+
+#[tokio::test]
+async fn a_refresh_that_nobody_waits_for_any_more_is_finished() {
+    let server = start(|_, _| {});
+    let (address, store, keeper) = signed_in(&server).await;
+    let first = keeper.find_token(&address.url).await.unwrap();
+    tokio::select! {
+        biased;
+        _ = keeper.replace_token(&address.url, &first) => panic!("a refresh takes more than one step"),
+        () = tokio::task::yield_now() => {}
+    }
+    let second = keeper.replace_token(&address.url, &first).await.unwrap();
+    assert_eq!(second.expose(), "access-token-secret-2");
+    assert_eq!(server.token_forms().len(), 2, "the sign-in and one refresh");
+    let entry = store.load().unwrap().unwrap();
+    assert!(entry.expose().contains("refresh-token-secret-2"));
 }
 
 #[tokio::test]

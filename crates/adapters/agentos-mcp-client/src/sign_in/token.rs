@@ -2,7 +2,7 @@
 //!
 //! Owns: what an answer must contain. Never: repeats an answer in an error.
 
-use agentos_net::{HttpClient, HttpUrl, Request, Response, redact_keys};
+use agentos_net::{Auth, HttpClient, HttpUrl, Request, Response, redact_keys};
 use agentos_tool::Secret;
 use serde_json::Value;
 
@@ -33,29 +33,30 @@ pub(super) async fn request_tokens(
     mut form: Vec<(&'static str, Secret)>,
     step: SignInStep,
 ) -> Result<Tokens, SignInError> {
-    let sent: Vec<Secret> = form.iter().map(|(_, value)| value.clone()).collect();
     let auth = client.prove(&mut form);
+    let sent = list_secrets(&form, client, &auth);
     let mut request = Request::post_form(endpoint.clone(), auth, form);
     request.headers = vec![("accept", "application/json".to_owned())];
     let answer = send(http, &request, step).await?;
     match answer.status {
         200 => read_tokens(&read_json(&answer, step)?, step),
-        _ => Err(redact_refusal(read_refusal(&answer, step), &sent)),
+        _ => Err(read_refusal(&answer, step, &sent)),
     }
 }
 
-/// Removes what was sent from a refusal: servers repeat codes in their reasons.
-fn redact_refusal(error: SignInError, sent: &[Secret]) -> SignInError {
-    // Short values are words of the protocol, such as the kind of the grant.
-    let long: Vec<&Secret> = sent.iter().filter(|value| value.expose().len() >= 20).collect();
-    match error {
-        SignInError::Refused { step, code, reason } => SignInError::Refused {
-            step,
-            code: redact_keys(&code, &long),
-            reason: redact_keys(&reason, &long),
-        },
-        other => other,
+/// Fields of a form that are secrets.
+const SECRET_FIELDS: [&str; 4] = ["client_secret", "code", "code_verifier", "refresh_token"];
+
+/// Lists the secrets of a request. Servers repeat them in their reasons.
+fn list_secrets(form: &[(&'static str, Secret)], client: &OAuthClient, auth: &Auth) -> Vec<Secret> {
+    let fields = form.iter().filter(|(name, _)| SECRET_FIELDS.contains(name));
+    let mut secrets: Vec<Secret> = fields.map(|(_, value)| value.clone()).collect();
+    secrets.extend(client.proof.iter().map(|(_, secret)| secret.clone()));
+    if let Auth::Header(_, value) = auth {
+        let (_, pair) = value.expose().split_once(' ').unwrap_or_default();
+        secrets.extend([value.clone(), Secret::new(pair)]);
     }
+    secrets
 }
 
 /// Reads the answer of the token endpoint.
@@ -85,14 +86,14 @@ fn read_token(text: &str, step: SignInStep) -> Result<Secret, SignInError> {
     }
 }
 
-/// Reads the error of a refusal (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
-pub(super) fn read_refusal(answer: &Response, step: SignInStep) -> SignInError {
+/// Reads the error of a refusal (RFC 6749, section 5.2; RFC 7591, section 3.2.2), without the secrets that were sent.
+pub(super) fn read_refusal(answer: &Response, step: SignInStep, sent: &[Secret]) -> SignInError {
     let document: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    match document.get("error").and_then(Value::as_str) {
-        Some(code) => {
-            let reason = document.get("error_description").and_then(Value::as_str);
-            SignInError::refused(step, code, reason)
-        }
+    let sent: Vec<&Secret> = sent.iter().collect();
+    // Before a text is shortened, which could leave a part of a secret.
+    let text = |field| Some(redact_keys(document.get(field)?.as_str()?, &sent));
+    match text("error") {
+        Some(code) => SignInError::refused(step, &code, text("error_description").as_deref()),
         None => SignInError::Status(step, answer.status),
     }
 }
@@ -127,5 +128,37 @@ mod tests {
             let error = read(document.clone()).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_refusal_repeats_no_secret_however_long_or_short() {
+        let token = "t".repeat(2000);
+        let client = OAuthClient {
+            id: "id".to_owned(),
+            proof: Some((super::super::client::ProofWay::Header, Secret::new("s3cr3t"))),
+        };
+        let mut form = vec![
+            ("grant_type", Secret::new("refresh_token")),
+            ("refresh_token", Secret::new(&token)),
+            ("code", Secret::new("c0de")),
+        ];
+        let auth = client.prove(&mut form);
+        let sent = list_secrets(&form, &client, &auth);
+        let Auth::Header(_, header) = &auth else {
+            panic!("the proof is a header");
+        };
+        let reason = format!("bad {token} with c0de, s3cr3t and {}", header.expose());
+        let body = json!({ "error": "invalid_grant", "error_description": reason }).to_string();
+        let answer = Response {
+            status: 400,
+            content_type: None,
+            retry_after: None,
+            body: body.into_bytes(),
+        };
+        let error = read_refusal(&answer, SignInStep::Refresh, &sent).to_string();
+        assert_eq!(
+            error,
+            "refreshing the tokens was refused: invalid_grant: bad *** with ***, *** and ***"
+        );
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use agentos_host::{SignInSpec, SignInStatus, block_on};
+use agentos_host::{SignInAttempt, SignInSpec, SignInStatus, block_on};
 use serde::Serialize;
 
 use crate::app::{App, Done, stopped_error};
@@ -21,6 +21,20 @@ struct SignInDone<'a> {
     signed_in: &'a SignInStatus,
 }
 
+/// Describes what the user is about to agree to: the server chooses all of it.
+fn describe_attempt(attempt: &SignInAttempt) -> String {
+    let scopes = match attempt.scopes() {
+        "" => "no scope is named".to_owned(),
+        scopes => format!("the scopes are `{}`", escape::line(scopes)),
+    };
+    format!(
+        "sign in at {}, on a page of {}, for {}; {scopes}\nif no browser opens, open this address on this machine:",
+        escape::line(attempt.issuer()),
+        escape::line(attempt.page_host()),
+        escape::line(attempt.server()),
+    )
+}
+
 /// Runs the verb.
 pub fn sign_in(app: &App, args: &AuthSignInArgs) -> Done {
     let spec = SignInSpec {
@@ -31,10 +45,7 @@ pub fn sign_in(app: &App, args: &AuthSignInArgs) -> Done {
     };
     let work = async {
         let mut attempt = app.host.begin_sign_in(spec).await?;
-        let issuer = escape::line(attempt.issuer());
-        app.printer.show_note(&format!(
-            "sign in at {issuer}; if no browser opens, open this address on this machine:"
-        ));
+        app.printer.show_note(&describe_attempt(&attempt));
         // Even with `--quiet`, and in one line: without the address nobody could go on.
         last_line::print(&escape::line(attempt.address().expose()));
         if !args.no_browser {

@@ -294,7 +294,7 @@ fn values_out_of_range_are_refused_with_their_origin() {
     `timeout_seconds` (user file): must be 1 to 86400 [-]
     `model` (user file): must be 1 to 256 characters, none of them a control character [-]
     `name` (user file): must be 1 to 64 characters, none of them a control character [-]
-    `api_key_ref` (user file): must be 1 to 128 letters, digits, `.`, `-` and `_` [-]
+    `api_key_ref` (user file): must be 1 to 128 letters, digits, `.`, `-` and `_`, and not end with `.sign-in` [-]
     `params.temperature` (user file): must be 0 to 2 [-]
     `params.top_p` (user file): must be above 0 and at most 1 [-]
     `params.max_tokens` (user file): must be 1 or more [-]
