@@ -9,7 +9,7 @@
 //! | full | room at its target | empty, when all is written; nothing is read meanwhile, so the source waits too |
 //! | over | nothing: its source has ended, or its target is broken | both connections are closed when both directions are over |
 //!
-//! The tool is held back when it has opened as many connections as it may, and when the system is short of descriptors: nothing is accepted for
+//! When the tool has opened as many connections as it may, and when the system is short of descriptors, the tool waits: nothing is accepted for
 //! [`PAUSE`] then, and the open connections are served.
 //!
 //! Owns: copying, and what the end of one side means for the other. Never: connects, or knows where a connection leads.
@@ -348,7 +348,7 @@ fn change_watch(
     Ok(())
 }
 
-/// One direction of a pair.
+/// Direction of a pair.
 #[derive(Default)]
 struct CopyDirection {
     /// Bytes that the target did not take yet.

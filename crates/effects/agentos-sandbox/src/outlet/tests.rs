@@ -1,3 +1,5 @@
+//! Outlets with a port that the test hands over, as the keeper does.
+
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;

@@ -1,3 +1,5 @@
+//! Connections through the loop: all bytes in their order, slow sides, ends and limits.
+
 use std::net::SocketAddr;
 use std::thread;
 
