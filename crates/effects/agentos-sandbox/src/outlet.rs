@@ -279,13 +279,13 @@ fn join_server(
         counted,
     };
     if let Some(server) = ready.take_open() {
-        sender.send(join(server, ready.begin_use()));
+        sender.send_joined(join(server, ready.begin_use()));
         return;
     }
     let (host, ready, sender) = (host.to_owned(), ready.clone(), sender.clone());
     let connect = move || {
         if let Ok(server) = connect_host(&host, port, PATIENCE) {
-            sender.send(join(server, ready.begin_use()));
+            sender.send_joined(join(server, ready.begin_use()));
         }
     };
     // If the system refuses the thread, the connection is closed, and the tool sees that.

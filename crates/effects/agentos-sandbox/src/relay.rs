@@ -60,7 +60,7 @@ pub(crate) struct JoinedSender {
 
 impl JoinedSender {
     /// Hands over two connections. They are closed if the loop has ended.
-    pub(crate) fn send(&self, joined: JoinedConnections) {
+    pub(crate) fn send_joined(&self, joined: JoinedConnections) {
         if self.sender.send(joined).is_ok() {
             // If the socket is full, the loop has enough to wake up for.
             let _ = (&*self.waker).write(&[0]);
@@ -140,16 +140,16 @@ impl RelayLoop {
             }
             for event in &ready_events {
                 match event.data.u64() {
-                    LISTENER_EVENT => self.accept(&mut take),
+                    LISTENER_EVENT => self.accept_waiting(&mut take),
                     JOINED_EVENT => self.add_joined(),
-                    side => self.advance(side, event.flags),
+                    side => self.advance_pair(side, event.flags),
                 }
             }
             self.resume_accepting();
         }
     }
 
-    fn accept(&mut self, take: &mut impl FnMut(TcpStream, CountedConnection)) {
+    fn accept_waiting(&mut self, take: &mut impl FnMut(TcpStream, CountedConnection)) {
         for _ in 0..MOST_ACCEPTED {
             if self.open.count() >= self.most_open {
                 self.pause_accepting();
@@ -198,7 +198,7 @@ impl RelayLoop {
             self.next += 1;
             // If the system is short of memory, both are closed, and the tool sees that.
             if let Ok(pair) = ConnectionPair::new(joined).and_then(|mut pair| {
-                pair.watch(&self.events, number)?;
+                pair.update_watch(&self.events, number)?;
                 Ok(pair)
             }) {
                 self.pairs.insert(number, pair);
@@ -207,7 +207,7 @@ impl RelayLoop {
     }
 
     /// Copies what one side of a pair has or takes now.
-    fn advance(&mut self, side: u64, flags: EventFlags) {
+    fn advance_pair(&mut self, side: u64, flags: EventFlags) {
         let number = side / 2;
         let Some(pair) = self.pairs.get_mut(&number) else {
             return;
@@ -219,10 +219,10 @@ impl RelayLoop {
             has_ended || flags.contains(EventFlags::OUT),
         );
         match side == tool_side(number) {
-            true => pair.copy((has_bytes, has_room), &mut self.buffer),
-            false => pair.copy((has_room, has_bytes), &mut self.buffer),
+            true => pair.copy_bytes((has_bytes, has_room), &mut self.buffer),
+            false => pair.copy_bytes((has_room, has_bytes), &mut self.buffer),
         }
-        if pair.is_over() || pair.watch(&self.events, number).is_err() {
+        if pair.is_over() || pair.update_watch(&self.events, number).is_err() {
             self.pairs.remove(&number);
         }
     }
@@ -287,14 +287,14 @@ impl ConnectionPair {
     }
 
     /// Copies in the directions that may go on, from the tool and to the tool.
-    fn copy(&mut self, (up, down): (bool, bool), buffer: &mut [u8]) {
-        if up && self.up.copy(&self.tool, &self.server, buffer) {
+    fn copy_bytes(&mut self, (up, down): (bool, bool), buffer: &mut [u8]) {
+        if up && self.up.copy_bytes(&self.tool, &self.server, buffer) {
             self.used.end();
             // The client is ours, and closes both directions at once. A server that computes an answer notices only then that nobody
             // waits for it.
             let _ = shutdown(self.server.as_raw_fd(), Shutdown::Both);
         }
-        if down && self.down.copy(&self.server, &self.tool, buffer) {
+        if down && self.down.copy_bytes(&self.server, &self.tool, buffer) {
             self.used.end();
             let _ = shutdown(self.tool.as_raw_fd(), Shutdown::Write);
         }
@@ -305,7 +305,7 @@ impl ConnectionPair {
     }
 
     /// Watches each side for what its directions wait for.
-    fn watch(&mut self, events: &OwnedFd, number: u64) -> rustix::io::Result<()> {
+    fn update_watch(&mut self, events: &OwnedFd, number: u64) -> rustix::io::Result<()> {
         let tool = watch_flags(self.up.awaits_bytes(), self.down.awaits_room());
         let server = watch_flags(self.down.awaits_bytes(), self.up.awaits_room());
         change_watch(events, &self.tool, &mut self.tool_watch, tool, tool_side(number))?;
@@ -366,7 +366,7 @@ impl CopyDirection {
     }
 
     /// Reads once and writes what it can. Returns true if the direction has just ended.
-    fn copy(&mut self, mut from: &TcpStream, to: &TcpStream, buffer: &mut [u8]) -> bool {
+    fn copy_bytes(&mut self, mut from: &TcpStream, to: &TcpStream, buffer: &mut [u8]) -> bool {
         if self.is_over {
             return false;
         }

@@ -133,7 +133,7 @@ fn a_tool_that_opens_too_many_connections_waits_and_those_that_are_open_are_serv
             let server = connect_port(there.local_addr().unwrap());
             servers.send(there.accept().unwrap().0).unwrap();
             let used = ready.begin_use();
-            sender.send(JoinedConnections {
+            sender.send_joined(JoinedConnections {
                 tool,
                 server,
                 used,

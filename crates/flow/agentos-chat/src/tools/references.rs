@@ -106,7 +106,7 @@ pub(super) fn replace_references(schema: &Value, most_bytes: usize) -> Result<Va
         return Ok(schema.clone());
     }
     let dialect = schema.get(DIALECT).and_then(Value::as_str);
-    let mut replacer = Replacer {
+    let mut replacer = ReferenceReplacer {
         root: schema,
         is_older: dialect.is_some_and(|dialect| OLDER_DRAFTS.iter().any(|draft| dialect.contains(draft))),
         open: Vec::new(),
@@ -141,7 +141,7 @@ struct CopiedPart {
     is_weaker: bool,
 }
 
-struct Replacer<'a> {
+struct ReferenceReplacer<'a> {
     root: &'a Value,
     /// True in drafts in which the keywords next to a reference have no meaning.
     is_older: bool,
@@ -152,8 +152,8 @@ struct Replacer<'a> {
     bytes: usize,
 }
 
-impl<'a> Replacer<'a> {
-    fn count(&mut self, bytes: usize) -> Result<(), ReferenceFault> {
+impl<'a> ReferenceReplacer<'a> {
+    fn count_copied(&mut self, bytes: usize) -> Result<(), ReferenceFault> {
         self.bytes = self.bytes.saturating_add(bytes);
         match self.bytes <= self.most_bytes {
             true => Ok(()),
@@ -174,14 +174,14 @@ impl<'a> Replacer<'a> {
                 if fields.get("$id").is_some_and(Value::is_string) && !std::ptr::eq(part, self.root) {
                     return Err(ReferenceFault::OwnAddress);
                 }
-                self.count(2)?;
+                self.count_copied(2)?;
                 match find_reference(fields) {
                     Some(target) => self.copy_target(fields, target, levels),
                     None => self.copy_keywords(fields, levels, |_| true),
                 }
             }
             Value::Array(parts) => {
-                self.count(2)?;
+                self.count_copied(2)?;
                 let mut is_weaker = false;
                 let copied = parts.iter().map(|part| {
                     let copied = self.copy_schema(part, levels)?;
@@ -196,7 +196,7 @@ impl<'a> Replacer<'a> {
     }
 
     fn copy_data(&mut self, part: &Value) -> Result<CopiedPart, ReferenceFault> {
-        self.count(count_bytes(part, self.most_bytes))?;
+        self.count_copied(count_bytes(part, self.most_bytes))?;
         Ok(CopiedPart {
             value: part.clone(),
             is_weaker: false,
@@ -211,7 +211,7 @@ impl<'a> Replacer<'a> {
         let levels = levels.checked_sub(1).ok_or_else(|| self.too_large())?;
         let (mut copied, mut is_weaker) = (Map::new(), false);
         for (name, member) in members {
-            self.count(name.len() + 3)?;
+            self.count_copied(name.len() + 3)?;
             let member = self.copy_schema(member, levels)?;
             is_weaker |= member.is_weaker;
             copied.insert(name.clone(), member.value);
@@ -233,7 +233,7 @@ impl<'a> Replacer<'a> {
             if is_unused || !is_kept(name) {
                 continue;
             }
-            self.count(name.len() + 3)?;
+            self.count_copied(name.len() + 3)?;
             let part = match KeywordValue::of_keyword(name) {
                 KeywordValue::Schema => self.copy_schema(part, levels)?,
                 KeywordValue::Map => self.copy_map(part, levels)?,
