@@ -4,8 +4,6 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -13,32 +11,6 @@ use nix::sys::socket::{Shutdown, shutdown};
 
 /// Pause after a connection that could not be accepted.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
-
-/// Number of open connections. Clones count together.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct OpenConnections(Arc<AtomicUsize>);
-
-/// Connection that counts as open until this value is dropped.
-#[derive(Debug)]
-pub(crate) struct CountedConnection(OpenConnections);
-
-impl OpenConnections {
-    /// Counts a connection as open.
-    pub(crate) fn add(&self) -> CountedConnection {
-        self.0.fetch_add(1, Ordering::AcqRel);
-        CountedConnection(self.clone())
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-impl Drop for CountedConnection {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
 
 /// Accepts connections until `is_over`. A failure is temporary (accept(2): too many open files, a peer that is gone
 /// already), so the next connection is awaited after a pause.

@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use nix::sys::socket::{Shutdown, shutdown};
 
-use crate::carry::{CountedConnection, OpenConnections, PAUSE, accept_each, copy_both_ways};
+use crate::carry::{PAUSE, accept_each, copy_both_ways};
 use crate::connect::connect_host;
 use crate::handover::{confirm_listener, take_listener};
-use crate::ready::ReadyConnections;
+use crate::ready::{CountedConnection, OpenConnections, ReadyConnections};
 use crate::relay::{JoinedConnections, JoinedSender, RelayLoop};
 use crate::tunnel::WatchedTunnel;
 use crate::{OutletRoute, SandboxError};
@@ -221,10 +221,10 @@ fn serve_port(handover: &UnixListener, port: &OpenPort, work: &PortWork, refused
             }
             let open = OpenConnections::default();
             let take = |tool| {
-                while open.count() >= MOST_OPEN && !is_closed() {
+                while open.count_open() >= MOST_OPEN && !is_closed() {
                     thread::sleep(PAUSE);
                 }
-                let (route, refused, counted) = (route.clone(), Arc::clone(refused), open.add());
+                let (route, refused, counted) = (route.clone(), Arc::clone(refused), open.add_connection());
                 let serve = move || {
                     let _counted = counted;
                     serve_one(tool, &route, &refused);

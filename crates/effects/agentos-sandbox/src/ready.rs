@@ -5,8 +5,6 @@
 #[cfg(target_os = "linux")]
 use std::io;
 use std::net::TcpStream;
-#[cfg(target_os = "linux")]
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,15 +12,36 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Clone, Default)]
 pub struct ReadyConnections {
     waiting: Arc<Mutex<Vec<TcpStream>>>,
-    open: Arc<AtomicUsize>,
+    used: OpenConnections,
 }
 
-/// A connection in use, until it is dropped or either side has closed it.
+/// Number of open connections. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OpenConnections(Arc<AtomicUsize>);
+
+impl OpenConnections {
+    pub(crate) fn count_open(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Counts a connection as open.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn add_connection(&self) -> CountedConnection {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        CountedConnection(self.clone())
+    }
+}
+
+/// Connection that counts as open until this value is dropped.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
-pub(crate) struct UsedConnection {
-    open: Arc<AtomicUsize>,
-    has_ended: AtomicBool,
+pub(crate) struct CountedConnection(OpenConnections);
+
+#[cfg(target_os = "linux")]
+impl Drop for CountedConnection {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl ReadyConnections {
@@ -42,17 +61,13 @@ impl ReadyConnections {
     /// there are more of them than its requests.
     #[must_use]
     pub fn count_open(&self) -> usize {
-        self.open.load(Ordering::Acquire)
+        self.used.count_open()
     }
 
     /// Counts a connection as in use.
     #[cfg(target_os = "linux")]
-    pub(crate) fn begin_use(&self) -> UsedConnection {
-        self.open.fetch_add(1, Ordering::AcqRel);
-        UsedConnection {
-            open: Arc::clone(&self.open),
-            has_ended: AtomicBool::new(false),
-        }
+    pub(crate) fn begin_use(&self) -> CountedConnection {
+        self.used.add_connection()
     }
 
     /// Takes the newest connection that the server has not closed. `None` if there is none.
@@ -68,23 +83,6 @@ impl ReadyConnections {
 
     fn lock(&self) -> MutexGuard<'_, Vec<TcpStream>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl UsedConnection {
-    /// Notes that one side has closed the connection. A second call changes nothing.
-    pub(crate) fn end(&self) {
-        if !self.has_ended.swap(true, Ordering::AcqRel) {
-            self.open.fetch_sub(1, Ordering::AcqRel);
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for UsedConnection {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

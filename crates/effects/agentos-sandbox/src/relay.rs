@@ -27,8 +27,8 @@ use nix::sys::socket::{Shutdown, shutdown};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use crate::carry::{CountedConnection, OpenConnections, PAUSE};
-use crate::ready::UsedConnection;
+use crate::carry::PAUSE;
+use crate::ready::{CountedConnection, OpenConnections};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 32 << 10;
@@ -45,9 +45,9 @@ const JOINED_EVENT: u64 = u64::MAX - 1;
 pub(crate) struct JoinedConnections {
     pub(crate) tool: TcpStream,
     pub(crate) server: TcpStream,
-    /// Ends when either side has ended.
-    pub(crate) used: UsedConnection,
-    /// Ends when both are closed.
+    /// Dropped when either side has ended.
+    pub(crate) used: CountedConnection,
+    /// Dropped when both are closed.
     pub(crate) counted: CountedConnection,
 }
 
@@ -151,12 +151,12 @@ impl RelayLoop {
 
     fn accept_waiting(&mut self, take: &mut impl FnMut(TcpStream, CountedConnection)) {
         for _ in 0..MOST_ACCEPTED {
-            if self.open.count() >= self.most_open {
+            if self.open.count_open() >= self.most_open {
                 self.pause_accepting();
                 return;
             }
             match self.listener.accept() {
-                Ok((tool, _)) => take(tool, self.open.add()),
+                Ok((tool, _)) => take(tool, self.open.add_connection()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // Too many open files (accept(2)), or the listener was shut down.
                 Err(_) => {
@@ -181,7 +181,7 @@ impl RelayLoop {
             return;
         }
         let data = EventData::new_u64(LISTENER_EVENT);
-        let is_full = self.open.count() >= self.most_open;
+        let is_full = self.open.count_open() >= self.most_open;
         if is_full || epoll::add(&self.events, &self.listener, data, EventFlags::IN).is_err() {
             self.paused_until = Some(now + PAUSE);
         } else {
@@ -251,7 +251,8 @@ fn server_side(number: u64) -> u64 {
 struct ConnectionPair {
     tool: TcpStream,
     server: TcpStream,
-    used: UsedConnection,
+    /// `None` if either side has ended.
+    used: Option<CountedConnection>,
     _counted: CountedConnection,
     /// From the tool to the server.
     up: CopyDirection,
@@ -277,7 +278,7 @@ impl ConnectionPair {
         Ok(Self {
             tool,
             server,
-            used,
+            used: Some(used),
             _counted: counted,
             up: CopyDirection::default(),
             down: CopyDirection::default(),
@@ -289,13 +290,13 @@ impl ConnectionPair {
     /// Copies in the directions that may go on, from the tool and to the tool.
     fn copy_bytes(&mut self, (up, down): (bool, bool), buffer: &mut [u8]) {
         if up && self.up.copy_bytes(&self.tool, &self.server, buffer) {
-            self.used.end();
+            self.used = None;
             // The client is ours, and closes both directions at once. A server that computes an answer notices only then that nobody
             // waits for it.
             let _ = shutdown(self.server.as_raw_fd(), Shutdown::Both);
         }
         if down && self.down.copy_bytes(&self.server, &self.tool, buffer) {
-            self.used.end();
+            self.used = None;
             let _ = shutdown(self.tool.as_raw_fd(), Shutdown::Write);
         }
     }

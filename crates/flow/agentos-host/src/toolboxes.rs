@@ -252,7 +252,10 @@ impl Host {
             return Err(usage_error(message).hint("its profile needs the adapter `toolbox` or `mcp`"));
         }
         match (&resolved.profile.program, &resolved.profile.base_url) {
-            (None, Some(url)) => describe_address(self, name, &resolved, &url.to_string()),
+            (None, Some(url)) => {
+                let address = url.to_string();
+                describe_address(name, resolved, &address)
+            }
             (Some(_), _) | (None, None) => describe_program(self, name, &resolved),
         }
     }
@@ -277,9 +280,8 @@ pub(crate) fn ask_trust(error: EffectError, name: &str) -> EffectError {
 
 /// Makes the way to a server at an address. Its host is the one that it may reach, because it is what the model's words are sent to.
 fn describe_address(
-    host: &Host,
     name: &str,
-    resolved: &ResolvedProfile,
+    resolved: ResolvedProfile,
     address: &str,
 ) -> Result<ToolboxProfile, EffectError> {
     let url = HttpUrl::parse(address).map_err(|error| usage_error(error.to_string()))?;
@@ -292,8 +294,8 @@ fn describe_address(
             hosts: vec![url.endpoint().to_string()],
             files: BTreeMap::new(),
         },
-        source: ToolSource::McpAddress(url.clone(), find_auth(host, resolved, &url)?),
         limit: Duration::from_secs(resolved.profile.timeouts.total_seconds),
+        source: ToolSource::McpAddress(url, Box::new(resolved)),
         calls_per_minute: USUAL_RATE,
     })
 }
@@ -419,7 +421,9 @@ pub(crate) fn open_source(
         ToolSource::McpProgram(program) => {
             ToolServer::Mcp(Box::new(McpToolbox::new(McpServer::Program(make(program)?))))
         }
-        ToolSource::McpAddress(url, auth) => ToolServer::at_address(url.clone(), auth.clone())?,
+        ToolSource::McpAddress(url, resolved) => {
+            ToolServer::at_address(url.clone(), find_auth(host, resolved, url)?)?
+        }
     })
 }
 

@@ -6,12 +6,20 @@ use agentos_net::{Auth, HttpClient, Request};
 use agentos_tool::Secret;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::json;
 
 use super::discover::{read_json, send};
 use super::error::{SignInError, SignInStep};
 use super::metadata::{ServerMetadata, require_text};
 use super::token::read_refusal;
+
+/// Characters that are escaped: all but the unreserved ones (RFC 3986, section 2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Client of an authorization server.
 #[derive(Debug, Clone)]
@@ -72,15 +80,8 @@ impl OAuthClient {
 }
 
 /// Escapes an id or a secret for the header, as a value of a form is escaped.
-fn escape_part(text: &str) -> String {
-    let mut escaped = String::new();
-    for byte in text.bytes() {
-        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            true => escaped.push(char::from(byte)),
-            false => escaped.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    escaped
+fn escape_part(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, ESCAPED)
 }
 
 /// Registers a client whose browser is sent back to `redirect`.

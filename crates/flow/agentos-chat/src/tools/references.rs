@@ -8,6 +8,7 @@
 //!
 //! Owns: references within a schema. Never: reads another document, or makes a check stricter than the server's own.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 /// Keyword of a reference.
@@ -273,7 +274,10 @@ impl<'a> ReferenceReplacer<'a> {
     }
 
     fn find_target(&self, target: &str) -> Result<&'a Value, ReferenceFault> {
-        let found = target.strip_prefix('#').and_then(decode_fragment);
+        // In a fragment, other signs than those of an address are encoded (RFC 3986, section 2.1).
+        let found = target
+            .strip_prefix('#')
+            .and_then(|fragment| percent_decode_str(fragment).decode_utf8().ok());
         let found = found.and_then(|pointer| self.root.pointer(&pointer));
         found.ok_or_else(|| ReferenceFault::Missing(target.chars().take(LONGEST_QUOTE).collect()))
     }
@@ -345,24 +349,6 @@ fn count_bytes(part: &Value, most: usize) -> usize {
         }
     }
     bytes
-}
-
-/// Decodes the percent signs of a fragment (RFC 3986, section 2.1). `None` if it is not UTF-8 or ends within a sign.
-fn decode_fragment(fragment: &str) -> Option<String> {
-    let mut decoded = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        rest = after;
-        if first != b'%' {
-            decoded.push(first);
-            continue;
-        }
-        let (digits, after) = rest.split_at_checked(2)?;
-        let digits = std::str::from_utf8(digits).ok()?;
-        decoded.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = after;
-    }
-    String::from_utf8(decoded).ok()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use agentos_api::list_causes;
 use agentos_engine::ports::EffectError;
 use agentos_mcp_client::{HttpServer, McpError, McpServer, McpToolbox, ServerAuth};
 use agentos_net::{HttpClient, HttpUrl, NetConfig};
+use agentos_profile::ResolvedProfile;
 use agentos_programs::{Program, Toolbox, ToolboxResult};
 use agentos_tool::ToolDescription;
 use serde_json::Value;
@@ -20,8 +21,9 @@ pub(crate) enum ToolSource {
     Toolbox(Program),
     /// Program in the Model Context Protocol.
     McpProgram(Program),
-    /// Server of the Model Context Protocol at an address, with the key or the tokens that it is sent.
-    McpAddress(HttpUrl, ServerAuth),
+    /// Server of the Model Context Protocol at an address. Its key or tokens are looked up when it is opened: a keyring can take seconds,
+    /// and a profile is read before each turn.
+    McpAddress(HttpUrl, Box<ResolvedProfile>),
 }
 
 /// Tools as their provider lists them. Untrusted.
