@@ -13,7 +13,7 @@ use crate::live_run::{LineKind, LiveRun, kind_of_build_line, kind_of_test_line, 
 use crate::metadata::Metadata;
 use crate::python::{EVIDENCE, LLAMA, MCP};
 use crate::tests_run::{TestRunner, TestTally};
-use crate::{browser, gates, say, schemas};
+use crate::{browser, disk, gates, say, schemas};
 
 /// Runs every step. Returns true if all of them passed.
 ///
@@ -21,6 +21,7 @@ use crate::{browser, gates, say, schemas};
 /// Never at present: a step that cannot run has failed.
 pub fn run(sh: &Shell) -> Result<bool> {
     let started = Instant::now();
+    say(disk::describe_space(sh, &sh.current_dir()));
     let prepared = [
         (&LLAMA, "the real llama.cpp server for tests and gates"),
         (&EVIDENCE, "the independent verifier of evidence"),
