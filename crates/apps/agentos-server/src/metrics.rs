@@ -114,63 +114,25 @@ impl ServiceMetrics {
     fn write_page(&self) -> String {
         let counts = self.lock();
         let mut out = String::new();
-        write_head(
-            &mut out,
-            "agentos_requests_total",
-            "counter",
-            "Answered requests by group of paths and status.",
-        );
-        for ((group, status), count) in &counts.requests {
-            write_line(
-                &mut out,
-                &format!("agentos_requests_total{{group=\"{group}\",status=\"{status}\"}} {count}"),
-            );
-        }
-        write_head(
-            &mut out,
-            "agentos_refused_total",
-            "counter",
-            "Requests that the access rules refused, by rule.",
-        );
-        for (code, count) in &counts.refusals {
-            write_line(
-                &mut out,
-                &format!("agentos_refused_total{{rule=\"{code}\"}} {count}"),
-            );
-        }
-        write_head(
-            &mut out,
-            "agentos_answers_total",
-            "counter",
-            "Answers of models by the client's wire and their end.",
-        );
-        for ((wire, end), count) in &counts.answers {
-            write_line(
-                &mut out,
-                &format!("agentos_answers_total{{wire=\"{wire}\",end=\"{end}\"}} {count}"),
-            );
-        }
-        write_head(
-            &mut out,
-            "agentos_first_piece_seconds",
-            "histogram",
-            "Time from a request to the first piece of its answer.",
-        );
-        let mut sum = 0;
-        let bounds = FIRST_BOUNDS.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
-        for (bound, count) in bounds.zip(counts.first) {
-            // Prometheus counts what is at most the bound, so each line includes the ones before it.
-            sum += count;
-            write_line(
-                &mut out,
-                &format!("agentos_first_piece_seconds_bucket{{le=\"{bound}\"}} {sum}"),
-            );
-        }
-        write_line(
-            &mut out,
-            &format!("agentos_first_piece_seconds_sum {}", counts.first_seconds),
-        );
-        write_line(&mut out, &format!("agentos_first_piece_seconds_count {sum}"));
+        let requests = counts.requests.iter().map(|((group, status), count)| {
+            (
+                format!("{{group=\"{group}\",status=\"{status}\"}}"),
+                count.to_string(),
+            )
+        });
+        let help = "Answered requests by group of paths and status.";
+        write_counter(&mut out, "agentos_requests_total", help, requests);
+        let refusals = counts.refusals.iter();
+        let refusals = refusals.map(|(code, count)| (format!("{{rule=\"{code}\"}}"), count.to_string()));
+        let help = "Requests that the access rules refused, by rule.";
+        write_counter(&mut out, "agentos_refused_total", help, refusals);
+        let answers = counts
+            .answers
+            .iter()
+            .map(|((wire, end), count)| (format!("{{wire=\"{wire}\",end=\"{end}\"}}"), count.to_string()));
+        let help = "Answers of models by the client's wire and their end.";
+        write_counter(&mut out, "agentos_answers_total", help, answers);
+        write_first_pieces(&mut out, &counts);
         for (name, help, value) in [
             (
                 "agentos_input_tokens_total",
@@ -193,8 +155,7 @@ impl ServiceMetrics {
                 counts.unknown_costs.to_string(),
             ),
         ] {
-            write_head(&mut out, name, "counter", help);
-            write_line(&mut out, &format!("{name} {value}"));
+            write_counter(&mut out, name, help, [(String::new(), value)]);
         }
         out
     }
@@ -222,6 +183,35 @@ fn write_dollars(micro: u64) -> String {
     // Not by floating point, which would show digits that nobody paid.
     const MILLION: u64 = 1_000_000;
     format!("{}.{:06}", micro / MILLION, micro % MILLION)
+}
+
+/// Writes a counter: a line for each of its labels.
+fn write_counter(
+    out: &mut String,
+    name: &str,
+    help: &str,
+    lines: impl IntoIterator<Item = (String, String)>,
+) {
+    write_head(out, name, "counter", help);
+    for (labels, value) in lines {
+        write_line(out, &format!("{name}{labels} {value}"));
+    }
+}
+
+/// Writes the histogram of the times to the first piece.
+fn write_first_pieces(out: &mut String, counts: &MetricCounts) {
+    const NAME: &str = "agentos_first_piece_seconds";
+    let help = "Time from a request to the first piece of its answer.";
+    write_head(out, NAME, "histogram", help);
+    let mut sum = 0;
+    let bounds = FIRST_BOUNDS.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
+    for (bound, count) in bounds.zip(counts.first) {
+        // Prometheus counts what is at most the bound, so each line includes the ones before it.
+        sum += count;
+        write_line(out, &format!("{NAME}_bucket{{le=\"{bound}\"}} {sum}"));
+    }
+    write_line(out, &format!("{NAME}_sum {}", counts.first_seconds));
+    write_line(out, &format!("{NAME}_count {sum}"));
 }
 
 fn write_head(out: &mut String, name: &str, kind: &str, help: &str) {
