@@ -23,6 +23,8 @@ const PATH: &str = "/callback";
 const LARGEST_HEAD: usize = 32 << 10;
 /// Longest time in which a connection sends its head.
 const HEAD_TIME: Duration = Duration::from_secs(10);
+/// Pause after a connection that could not be accepted: while files are short, the next attempt fails at once.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Most connections at a time. A browser opens a few.
 const MOST_CONNECTIONS: usize = 32;
 
@@ -78,25 +80,30 @@ impl CallbackListener {
     /// Waits for the answer that has this `state`. The port is closed afterwards.
     ///
     /// # Errors
-    /// [`CallbackError::Silent`] if none comes within `limit`, and [`CallbackError::Listen`] if the socket fails.
+    /// [`CallbackError::Silent`] if none comes within `limit`.
     pub async fn receive(self, state: &Secret, limit: Duration) -> Result<CallbackAnswer, CallbackError> {
         tokio::time::timeout(limit, self.accept_answer(state))
             .await
-            .map_err(|_| CallbackError::Silent(limit))?
+            .map_err(|_| CallbackError::Silent(limit))
     }
 
-    async fn accept_answer(self, state: &Secret) -> Result<CallbackAnswer, CallbackError> {
+    async fn accept_answer(self, state: &Secret) -> CallbackAnswer {
         // Dropping the set ends the connections that are left.
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if connections.len() < MOST_CONNECTIONS => {
-                    let (stream, _) = accepted.map_err(CallbackError::Listen)?;
-                    connections.spawn(answer_connection(stream, self.port, state.clone()));
+                    match accepted {
+                        Ok((stream, _)) => {
+                            connections.spawn(answer_connection(stream, self.port, state.clone()));
+                        }
+                        // One connection is lost, or files are short for now. The browser still has to come, and `limit` ends the wait.
+                        Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                    }
                 }
                 Some(answered) = connections.join_next() => {
                     if let Ok(Some(callback)) = answered {
-                        return Ok(callback);
+                        return callback;
                     }
                 }
             }
