@@ -64,6 +64,8 @@ const fn effect(
 
 /// Body of an approval. The four hashes bind the consent to what was shown.
 const APPROVAL: &str = r#"{"type":"object","additionalProperties":false,"required":["hashes"],"properties":{"hashes":{"type":"object"}}}"#;
+/// Body of a denial.
+const DENIAL: &str = r#"{"type":"object","additionalProperties":false,"properties":{"comment":{"type":["string","null"],"maxLength":1000,"description":"reason, which whoever proposed the change can read"}}}"#;
 /// Body of a proposal.
 const PROPOSAL: &str = r#"{"type":"object","additionalProperties":false,"required":["answer"],"properties":{"answer":{"type":"string","description":"a diff, or a model's whole reply"},"message":{"type":["string","null"],"description":"commit message"}}}"#;
 /// Body of a request of OpenAI's clients; their own document describes it further.
@@ -97,7 +99,7 @@ const PATHS: &[ApiPath] = &[
     effect(
         "/api/requests/{run}/deny",
         "Decline a request",
-        None,
+        Some(DENIAL),
         ApiShape::Published("denied-request"),
     ),
     effect(
@@ -266,10 +268,12 @@ fn describe_path(path: &ApiPath) -> Value {
                 || json!({"type": "object"}),
                 |body| serde_json::from_str(body).unwrap_or_default(),
             );
+            // A body without a required member may be left out.
+            let is_required = schema.get("required").is_some();
             map.insert(
                 "requestBody".to_owned(),
                 json!({
-                    "required": path.body.is_some(), "content": {"application/json": {"schema": schema}},
+                    "required": is_required, "content": {"application/json": {"schema": schema}},
                 }),
             );
         }

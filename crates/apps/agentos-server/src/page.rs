@@ -236,8 +236,12 @@ pub async fn deny_request(
     form: SentForm,
 ) -> PageAnswer {
     form.require_secret(&person.form)?;
-    desk.call(move |desk| desk.host.deny_request(&run, &desk.host.person_name()))
-        .await?;
+    let comment = form.text("comment").to_owned();
+    desk.call(move |desk| {
+        let who = desk.host.person_name();
+        desk.host.deny_request(&run, &who, Some(&comment))
+    })
+    .await?;
     Ok(lead_to("/"))
 }
 

@@ -51,6 +51,15 @@ struct ApprovalBody {
     hashes: ApprovalHashes,
 }
 
+/// No of a person to a request.
+#[derive(Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DenialBody {
+    /// Reason, for whoever proposed the change.
+    #[serde(default)]
+    comment: Option<String>,
+}
+
 /// Answer of a tool or a person to be proposed.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,9 +124,21 @@ pub async fn approve_request(
 }
 
 /// `POST /api/requests/{run}/deny`
-pub async fn deny_request(State(desk): State<SharedDesk>, Path(run): Path<String>) -> RestAnswer {
+pub async fn deny_request(
+    State(desk): State<SharedDesk>,
+    Path(run): Path<String>,
+    body: Bytes,
+) -> RestAnswer {
+    // Clients that give no reason may send no body.
+    let DenialBody { comment } = match body.is_empty() {
+        true => DenialBody::default(),
+        false => parse(&body)?,
+    };
     let denied = desk
-        .call(move |desk| desk.host.deny_request(&run, &desk.host.person_name()))
+        .call(move |desk| {
+            let who = desk.host.person_name();
+            desk.host.deny_request(&run, &who, comment.as_deref())
+        })
         .await?;
     Ok(json(&denied))
 }

@@ -68,6 +68,9 @@ pub struct RunSummary {
     /// Later answer of a person to that request: `approved`, after which another run landed the change, or `denied`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered: Option<String>,
+    /// Reason that the person gave who denied it. Left out if none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
 }
 
 impl Store {
@@ -114,6 +117,8 @@ impl SummaryFold {
             // A run that did not ask, such as a refused one, stays what it was when its answer lands later.
             if let Some(earlier) = earlier.filter(|earlier| earlier.asked_until.is_some()) {
                 earlier.answered = Some(answer.to_owned());
+                let comment = record.body.get("comment").and_then(Value::as_str);
+                earlier.comment = comment.map(str::to_owned);
             }
         }
         if let Some(summary) = order.get_mut(at) {
@@ -246,6 +251,7 @@ impl RunSummary {
             outcome: None,
             asked_until: None,
             answered: None,
+            comment: None,
         }
     }
 

@@ -12,7 +12,7 @@
 //! | open | a run asks, and nobody answers | `consent` with `request` |
 //! | approved | a run that answers it lands | `consent` with `answers` and a yes, then `receipt` in the same run |
 //! | approved | a run lands the same recorded answer | `task` with `source`, then `receipt` in the same run |
-//! | denied | a person denies it | `consent` with `answers` and a no that names the person |
+//! | denied | a person denies it | `consent` with `answers`, a no that names the person, and the person's `comment` if there is one |
 //! | void | a run that answers it finds that its change no longer lands | `consent` with `answers` and `void` |
 //! | void | the tool that proposed the change takes it back | `consent` with `answers` and `void`: `withdrawn` |
 //! | expired | its time is over: a week, unless the user's settings say otherwise | none, or `consent` with `answers` and `void` by a run that came too late |
@@ -204,7 +204,8 @@ fn require_target(request: &ConsentRequest, now: &TargetInfo) -> Result<(), Effe
     )
 }
 
-/// Closes a request for good, because the person `who` declines it. Returns the recorded answer.
+/// Closes a request for good, because the person `who` declines it, with the reason `comment` if one is given. Returns the recorded
+/// answer.
 ///
 /// # Errors
 /// If the request is not open, or the answer cannot be recorded.
@@ -213,10 +214,11 @@ pub fn deny_request(
     tape: &dyn RecordReader,
     id: &str,
     who: &str,
+    comment: Option<&str>,
 ) -> Result<Consent, EffectError> {
     let asked = find_open(tape, id, &effects.clock.now())?.request;
     let no = answer_by(who, "deny", effects, &asked);
-    settle::record_denial(effects, &asked, id, &no)?;
+    settle::record_denial(effects, &asked, id, &no, comment)?;
     Ok(no)
 }
 

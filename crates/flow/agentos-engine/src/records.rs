@@ -262,6 +262,9 @@ pub struct ConsentBody<'a> {
     /// Why the request can no longer be answered. Left out if it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub void: Option<&'a str>,
+    /// Reason that the person gave who declined. Left out if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<&'a str>,
 }
 
 /// The executor's plan, before anything is written.

@@ -56,6 +56,26 @@ pub struct DeniedRequest {
     pub who: String,
     /// Time of the answer.
     pub when: Timestamp,
+    /// Reason that the person gave. Left out if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+}
+
+/// Most characters of a comment. Whoever proposed the change reads it in one go.
+const LONGEST_COMMENT: usize = 1000;
+
+/// Reads the reason of a person for a no. `None` if it is blank.
+///
+/// # Errors
+/// If it is too long.
+fn read_comment(text: Option<&str>) -> Result<Option<&str>, EffectError> {
+    let letters = text.map_or(0, |text| text.chars().count());
+    if letters > LONGEST_COMMENT {
+        let message =
+            format!("the comment has {letters} characters, and at most {LONGEST_COMMENT} are allowed");
+        return Err(usage_error(message).hint("the request is still open"));
+    }
+    Ok(text.map(str::trim).filter(|text| !text.is_empty()))
 }
 
 /// Lands the change for which an earlier run requested consent, or what a person made of it.
@@ -203,18 +223,25 @@ impl Host {
         Ok(request)
     }
 
-    /// Closes a request for good, because the person `who` declines it.
+    /// Closes a request for good, because the person `who` declines it. The reason `comment` is recorded, and whoever proposed the
+    /// change can read it.
     ///
     /// # Errors
-    /// If it is not open, or the answer cannot be recorded.
-    pub fn deny_request(&self, request: &str, who: &str) -> Result<DeniedRequest, EffectError> {
+    /// If it is not open, the comment is longer than 1,000 characters, or the answer cannot be recorded.
+    pub fn deny_request(
+        &self,
+        request: &str,
+        who: &str,
+        comment: Option<&str>,
+    ) -> Result<DeniedRequest, EffectError> {
+        let comment = read_comment(comment)?;
         let run = clock::new_run();
         let options = SessionOptions::writing_nothing();
         // The no is a run of its own, with records and a signed end. There is nothing more to ask.
         let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let request = find_run(session.store(), request, Some(&run))?;
         let mut ports = session.revisit_ports();
-        let no = open_requests::deny_request(&mut ports.effects, ports.tape, &request, who)
+        let no = open_requests::deny_request(&mut ports.effects, ports.tape, &request, who, comment)
             .map_err(|error| note_expiry(self, &request, error))?;
         session.seal_run(self);
         Ok(DeniedRequest {
@@ -222,6 +249,7 @@ impl Host {
             run: request,
             who: no.who,
             when: no.when,
+            comment: comment.map(str::to_owned),
         })
     }
 }

@@ -30,7 +30,7 @@ use crate::user_models::read_models;
 pub struct RetrySpec {
     /// The earlier run, as a person names it.
     pub run: String,
-    /// Remark on its answer. `None` if there is none.
+    /// Remark on its answer. `None` means the comment with which a person declined it, if there is one.
     pub remark: Option<String>,
     /// Another provider, perhaps with a model. `None` means that of the earlier run.
     pub provider: Option<ModelName>,
@@ -92,7 +92,7 @@ impl Host {
         task.follows = Some(FollowSpec {
             run,
             how: FollowKind::Retry,
-            remark: spec.remark.clone(),
+            remark: spec.remark.clone().or(found.comment),
         });
         Ok((task, restore_session(self, &options, &spec.session)))
     }

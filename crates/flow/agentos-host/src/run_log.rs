@@ -49,6 +49,9 @@ pub struct LoggedRun {
     pub files: Vec<String>,
     /// First line of the task. `None` if the run failed before it began.
     pub task: Option<String>,
+    /// Reason that the person gave who declined the change later. Left out if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
 }
 
 /// The end of a run.
@@ -181,6 +184,7 @@ pub fn log_run(run: &RunSummary, now: &Timestamp) -> LoggedRun {
         result: result_of(run, now),
         files: run.paths.clone(),
         task: run.task.clone(),
+        comment: run.comment.clone(),
     }
 }
 

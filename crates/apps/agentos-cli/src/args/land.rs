@@ -118,7 +118,7 @@ pub struct RetryArgs {
     /// Run whose task is done again
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// Remark on the earlier answer for the tool, such as "keep the name"
+    /// Remark on the earlier answer for the tool, such as "keep the name" [usual: the comment of who declined it]
     #[arg(long = "with", value_name = "TEXT")]
     pub remark: Option<String>,
     /// Ask this provider instead
@@ -362,6 +362,9 @@ pub struct DenyArgs {
     /// Run that requested consent; `agentos log --help` lists the forms
     #[arg(value_name = "RUN")]
     pub run: String,
+    /// Say why; the agent that proposed the change can read it, and `agentos retry` passes it on
+    #[arg(short, long, value_name = "TEXT")]
+    pub comment: Option<String>,
 }
 
 impl From<&TargetFlags> for SessionOptions {

@@ -97,7 +97,8 @@ fn list_requests(app: &App, all: bool) -> Done {
 
 /// Closes a request permanently.
 pub fn deny_request(app: &App, args: &DenyArgs) -> Done {
-    let denied = app.host.deny_request(&args.run, &app.host.person_name())?;
+    let who = app.host.person_name();
+    let denied = app.host.deny_request(&args.run, &who, args.comment.as_deref())?;
     app.report_success(
         &format!(
             "run {} was declined; nothing was landed",

@@ -193,6 +193,7 @@ mod tests {
             },
             files: vec!["a".to_owned(), "b".to_owned()],
             task: Some(task.to_owned()),
+            comment: None,
         }
     }
 

@@ -238,6 +238,9 @@ fn push_end(out: &mut String, story: &RunStory) {
     };
     let words = escape::line(&describe_result(result));
     push_line(out, "result", &paint(painted, &words));
+    if let Some(comment) = &story.run.comment {
+        push_block(out, "comment", comment);
+    }
     if let Some(refusal) = &story.refusal {
         push_block(out, "", &shorten_runs(&refusal.message));
         // Somebody answered, or nobody may any more: the steps of that time lead nowhere.

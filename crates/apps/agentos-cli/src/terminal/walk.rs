@@ -179,7 +179,7 @@ impl RequestVisit<'_> {
 
     fn deny(&self) -> Result<(), EffectError> {
         let who = self.app.host.person_name();
-        self.app.host.deny_request(&self.request.run, &who)?;
+        self.app.host.deny_request(&self.request.run, &who, None)?;
         self.app.printer.show_note("denied; nothing was landed");
         Ok(())
     }

@@ -64,8 +64,21 @@ fn a_request_is_listed_shown_and_approved_later() {
 fn a_denied_request_never_lands() {
     let repo = small_repo();
     let run = asked(&repo, &[]);
-    let (code, denied) = json(&repo, &["deny", &run]);
+    let too_long = "x".repeat(1001);
+    let (code, refused) = json(&repo, &["deny", &run, "--comment", &too_long]);
+    assert_eq!(code, 2, "{refused}");
+    assert!(
+        refused.to_string().contains("the comment has 1001 characters"),
+        "{refused}"
+    );
+    let (code, denied) = json(&repo, &["deny", &run, "--comment", " pin the action\u{202e} "]);
     assert_eq!((code, &denied["run"]), (0, &Value::from(run.clone())));
+    assert_eq!(denied["comment"], "pin the action\u{202e}");
+    let story = run_in(&repo, &["show", &run]);
+    assert!(
+        story.stdout.contains("comment  pin the action\\u{202e}\n"),
+        "{story}"
+    );
     assert_eq!(json(&repo, &["approve", &run]).0, 4);
     assert!(!repo.has(".github/workflows/ci.yml"));
     for verb in ["deny", "approve", "undo"] {

@@ -7,7 +7,9 @@ use agentos_testkit::repo::TestRepo;
 use agentos_testkit::server::{FakeServer, Reply};
 use serde_json::{Value, json};
 
-use crate::support::{LIB_FIXED, SLOPPY_FIX, openai_at, pipe_in, run_in, sandbox_holds, small_repo};
+use crate::support::{
+    LIB_FIXED, SLOPPY_FIX, WORKFLOW_EDIT, openai_at, pipe_in, run_in, sandbox_holds, small_repo,
+};
 
 const STALE: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1 +1 @@\n-no such line\n+another\n";
 
@@ -107,6 +109,24 @@ fn the_same_task_is_asked_again_with_the_answer_the_reason_and_the_remark() {
     let again = run_in(&repo, &["retry", "@", "--dry-run", "--model", "other-model"]);
     assert_eq!(again.code, Some(6), "the server has no third answer: {again}");
     assert!(server.prompt(2).contains("it landed"), "{}", server.prompt(2));
+}
+
+#[test]
+fn a_retry_passes_on_why_a_person_declined() {
+    let repo = small_repo();
+    let server = TalkServer::start(&[WORKFLOW_EDIT, SLOPPY_FIX, SLOPPY_FIX]);
+    let waits = server.run(&repo, &["run the tests in CI", "--file", "src/lib.rs"]);
+    assert_eq!(waits.code, Some(4), "{waits}");
+    let denied = run_in(&repo, &["deny", "@", "--comment", "not on push"]);
+    assert_eq!(denied.code, Some(0), "{denied}");
+    let remark = "The user's remark on the last answer above:\n";
+    run_in(&repo, &["retry", "@", "--dry-run"]);
+    let prompt = server.prompt(1);
+    assert!(prompt.contains(&format!("{remark}not on push")), "{prompt}");
+    run_in(&repo, &["retry", "@-", "--dry-run", "--with", "on tags"]);
+    let prompt = server.prompt(2);
+    assert!(prompt.contains(&format!("{remark}on tags")), "{prompt}");
+    assert!(!prompt.contains("not on push"), "{prompt}");
 }
 
 #[test]

@@ -210,6 +210,13 @@ fn describe_end(story: &RunStory) -> Option<RunStation> {
     let refusal = story.refusal.as_ref()?;
     let lines = std::iter::once(refusal.message.clone())
         .chain(refusal.hint.clone())
+        .chain(
+            story
+                .run
+                .comment
+                .as_ref()
+                .map(|comment| format!("declined: {comment}")),
+        )
         .collect();
     let end = RunStation::new("End", lines);
     Some(match story.run.result.kind {

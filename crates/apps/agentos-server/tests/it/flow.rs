@@ -151,15 +151,19 @@ fn a_request_is_denied_by_a_person_and_by_a_program() {
     let denied = service.post_form(
         &format!("/requests/{one}/deny"),
         &person.cookie,
-        &[("form", &person.form)],
+        &[("form", &person.form), ("comment", "use <b>checked_add</b>")],
     );
     assert_eq!(denied.header("location"), Some("/"), "{}", denied.body);
-    assert_eq!(
-        service
-            .call("POST", &format!("/api/requests/{other}/deny"), "{}")
-            .status,
-        200
+    let story = service.get(&format!("/runs/{one}"), &person.cookie).body;
+    assert!(
+        story.contains("declined: use &lt;b&gt;checked_add&lt;/b&gt;"),
+        "{story}"
     );
+    let long = format!("{{\"comment\": \"{}\"}}", "é".repeat(1001));
+    let refused = service.call("POST", &format!("/api/requests/{other}/deny"), &long);
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    let denied = service.call("POST", &format!("/api/requests/{other}/deny"), "");
+    assert_eq!(denied.status, 200, "{}", denied.body);
     assert_eq!(service.state().2, 0);
     assert!(
         service

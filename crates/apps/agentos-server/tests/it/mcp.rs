@@ -115,6 +115,25 @@ fn a_session_proposes_and_a_person_approves_later() {
 }
 
 #[test]
+fn an_agent_reads_why_its_change_was_declined() {
+    let service = Service::start();
+    let proposed = service.call_alone("propose_change", &json!({ "answer": FIX, "message": "Fix add" }));
+    let run = proposed["structuredContent"]["proposal"].as_str().unwrap();
+    let denied = service.call(
+        "POST",
+        &format!("/api/requests/{run}/deny"),
+        "{\"comment\": \"Use checked_add.\"}",
+    );
+    assert_eq!(denied.status, 200, "{}", denied.body);
+    let state = service.call_alone("proposal_status", &json!({ "proposal": run }));
+    assert_eq!(state["structuredContent"]["state"], "declined", "{state}");
+    assert_eq!(
+        state["structuredContent"]["message"],
+        "The user declined the change. Their comment: Use checked_add."
+    );
+}
+
+#[test]
 fn a_message_alone_needs_no_session() {
     let service = Service::start();
     let read = service.call_alone("read_file", &json!({ "path": "src/lib.rs" }));

@@ -374,7 +374,7 @@ fn a_request_that_was_answered_or_never_made_cannot_be_answered() {
         &repo,
         &mut tape.begin_run("denies"),
         "denies",
-        async |effects, _, _| deny_request(effects, &tape.reader(), "asks", "dana"),
+        async |effects, _, _| deny_request(effects, &tape.reader(), "asks", "dana", None),
     );
     assert_eq!(no.unwrap().who, "dana");
     let late = Timestamp::from_unix_seconds(u64::from(u32::MAX));

@@ -105,6 +105,7 @@ pub(super) async fn request_consent(
         answers: answered.map(|request| request.run.as_str()),
         drift: drift.as_ref(),
         void: None,
+        comment: None,
     };
     // Not synced here: the next record of the run is synced and makes this one durable too. It is the intent after a yes,
     // else the refusal.
@@ -223,6 +224,7 @@ pub(super) fn void_request(
         answers: Some(&request.run),
         drift: None,
         void: Some(&why),
+        comment: None,
     };
     // Durable with the refusal, which follows.
     records::record_with_next(effects.evidence, RecordKind::Consent, &record)?;
@@ -283,6 +285,7 @@ fn void_record<'a>(hashes: &'a ApprovalHashes, run: &'a str, why: &'a str) -> Co
         answers: Some(run),
         drift: None,
         void: Some(why),
+        comment: None,
     }
 }
 
@@ -319,7 +322,8 @@ pub(crate) fn record_expiry(
     Ok(())
 }
 
-/// Records that a person declined the request of an earlier run. `run` is that earlier run.
+/// Records that a person declined the request of an earlier run. `run` is that earlier run, and
+/// `comment` the reason that the person gave.
 ///
 /// # Errors
 /// If the record cannot be made durable.
@@ -328,6 +332,7 @@ pub(crate) fn record_denial(
     request: &ConsentRequest,
     run: &str,
     no: &Consent,
+    comment: Option<&str>,
 ) -> Result<(), EffectError> {
     let record = ConsentBody {
         given: false,
@@ -337,6 +342,7 @@ pub(crate) fn record_denial(
         answers: Some(run),
         drift: None,
         void: None,
+        comment,
     };
     // Synced here, because no other record of this run follows.
     records::record_now(effects.evidence, RecordKind::Consent, &record)?;

@@ -197,6 +197,10 @@ pub(super) fn read_proposal(host: &Host, reference: &str) -> Result<ProposalRepo
         (Some(refusal), ProposalState::Refused | ProposalState::Denied | ProposalState::Failed) => {
             format!("{} {}.", state.describe(), refusal.message)
         }
+        (_, ProposalState::Declined) => match &run.comment {
+            Some(comment) => format!("{} Their comment: {comment}", state.describe()),
+            None => state.describe().to_owned(),
+        },
         _ => state.describe().to_owned(),
     };
     Ok(ProposalReport {
@@ -228,10 +232,11 @@ fn name_state(kind: ResultKind) -> ProposalState {
     }
 }
 
-/// Returns a run as an agent may see it: the tasks of others can be private.
+/// Returns a run as an agent may see it: what others were asked to do, and what a person said about it, can be private.
 fn cover_task(mut run: LoggedRun) -> LoggedRun {
     if run.provider.as_deref() != Some(AGENT_PROVIDER) {
         run.task = None;
+        run.comment = None;
     }
     run
 }
