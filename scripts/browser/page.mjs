@@ -107,8 +107,12 @@ check("a person proposes, reads and denies", async () => {
   await page.getByRole("button", { name: "Propose" }).click();
   await page.waitForURL(/\/requests\//);
   await page.getByText("sum += price;").waitFor();
+  const run = page.url().split("/").pop();
+  await page.getByLabel("Reason for a denial").fill("A price may be negative");
   await page.getByRole("button", { name: "Deny" }).click();
   await page.getByText("Nothing waits for you.").waitFor();
+  await page.goto(`${input.url}/runs/${run}`);
+  await page.getByText("declined: A price may be negative").waitFor();
   assert.ok(readSource("src/total.rs").includes("sum -= price"));
 });
 
