@@ -264,21 +264,21 @@ fn describe_path(path: &ApiPath) -> Value {
             map.insert("parameters".to_owned(), parameters.into());
         }
         if path.method == "post" {
-            let schema = path.body.map_or_else(
-                || json!({"type": "object"}),
-                |body| serde_json::from_str(body).unwrap_or_default(),
-            );
-            // A body without a required member may be left out.
-            let is_required = schema.get("required").is_some();
-            map.insert(
-                "requestBody".to_owned(),
-                json!({
-                    "required": is_required, "content": {"application/json": {"schema": schema}},
-                }),
-            );
+            map.insert("requestBody".to_owned(), describe_body(path.body));
         }
     }
     described
+}
+
+/// Describes the body of a request. One without a required member may be left out.
+fn describe_body(body: Option<&str>) -> Value {
+    let schema: Value = body.map_or_else(
+        || json!({"type": "object"}),
+        |body| serde_json::from_str(body).unwrap_or_default(),
+    );
+    json!({
+        "required": schema.get("required").is_some(), "content": {"application/json": {"schema": schema}},
+    })
 }
 
 /// Returns a name for code generators: the method and the words of the path.
