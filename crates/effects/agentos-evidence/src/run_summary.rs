@@ -71,6 +71,9 @@ pub struct RunSummary {
     /// Reason that the person gave who denied it. Left out if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+    /// Run whose request this run answered, or closed without an answer. Left out if it did neither.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
 }
 
 impl Store {
@@ -251,6 +254,7 @@ impl RunSummary {
             outcome: None,
             asked_until: None,
             answered: None,
+            answers: None,
             comment: None,
         }
     }
@@ -291,7 +295,10 @@ impl RunSummary {
                 self.code = record_fact(record, "code").map(|code| normalize_code(&code).into_owned());
                 self.outcome = record_fact(record, "outcome");
             }
-            RecordKind::Consent => self.asked_until = text("/request/expires").or(self.asked_until.take()),
+            RecordKind::Consent => {
+                self.asked_until = text("/request/expires").or(self.asked_until.take());
+                self.answers = text("/answers").or(self.answers.take());
+            }
             // A checkpoint without a key says why it is not signed.
             RecordKind::Checkpoint => {
                 self.signed = text("/key").is_some();

@@ -22,7 +22,7 @@ use crate::host::Host;
 use crate::ledger::ledger_error;
 use crate::published::verify_all;
 use crate::run_log::{LoggedRun, log_run};
-use crate::run_ref::find_run;
+use crate::run_ref::{find_newest, find_run};
 use crate::tape::evidence_error;
 use crate::{clock, evidence_key, files, ledger, repository};
 
@@ -241,13 +241,12 @@ pub(crate) fn open_store(host: &Host) -> Result<Store, EffectError> {
     Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))
 }
 
-/// Returns the run that began last.
+/// Returns the last run, as `@` names it.
 ///
 /// # Errors
 /// If there is none, or the tape cannot be read.
 pub(crate) fn newest_run(store: &Store) -> Result<RunSummary, EffectError> {
-    let newest = store.newest_runs(1).map_err(|error| evidence_error(&error))?;
-    newest.runs.into_iter().next_back().ok_or_else(|| {
+    find_newest(store)?.ok_or_else(|| {
         EffectError::new(Cause::Usage, "no-runs", "there are no runs on the tape yet")
             .suggest_steps([NextStep::LandDiff, NextStep::RunTask { provider: None }])
     })

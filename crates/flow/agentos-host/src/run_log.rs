@@ -49,6 +49,9 @@ pub struct LoggedRun {
     pub files: Vec<String>,
     /// First line of the task. `None` if the run failed before it began.
     pub task: Option<String>,
+    /// Run whose request this run answered, or closed without an answer. Left out if it did neither.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
     /// Reason that the person gave who declined the change later. Left out if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
@@ -184,6 +187,7 @@ pub fn log_run(run: &RunSummary, now: &Timestamp) -> LoggedRun {
         result: result_of(run, now),
         files: run.paths.clone(),
         task: run.task.clone(),
+        answers: run.answers.clone(),
         comment: run.comment.clone(),
     }
 }

@@ -56,6 +56,19 @@ pub(crate) fn find_summary(
     found.ok_or_else(|| unknown_run(&run))
 }
 
+/// Finds the last run that `@` names, else the one that began last. `None` if there are no runs.
+///
+/// # Errors
+/// If the tape cannot be read.
+pub(crate) fn find_newest(store: &Store) -> Result<Option<RunSummary>, EffectError> {
+    let mut runs = newest_runs(store, 0)?;
+    let counted = runs.iter().rposition(is_counted);
+    Ok(match counted {
+        Some(at) => Some(runs.swap_remove(at)),
+        None => runs.pop(),
+    })
+}
+
 /// Reads enough of the newest runs to count back from the last; all runs if those are not enough.
 fn newest_runs(store: &Store, back: usize) -> Result<Vec<RunSummary>, EffectError> {
     let newest = store

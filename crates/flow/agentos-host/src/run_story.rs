@@ -144,6 +144,9 @@ pub struct StoryConsent {
     pub device: Option<String>,
     /// Time until which the request can be answered. `None` if the run left no request.
     pub until: Option<String>,
+    /// Reason that the person gave for a no. Left out if none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
 }
 
 /// The end of a run that did not land.

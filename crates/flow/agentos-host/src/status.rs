@@ -16,6 +16,7 @@ use crate::host::Host;
 use crate::machine::MachineReport;
 use crate::options::ProviderOverrides;
 use crate::repository::{self, RepositoryPort, exec_error, repo_error};
+use crate::run_ref::find_newest;
 use crate::settings::DefaultProvider;
 use crate::tape::{TapeReader, evidence_error};
 use crate::tools::Tools;
@@ -99,7 +100,7 @@ impl Host {
             // The first run makes the folder. A command that only reports must not.
             if dir.is_dir() {
                 let store = Store::open(&dir).map_err(|error| evidence_error(&error))?;
-                report.last_run = store.runs().map_err(|error| evidence_error(&error))?.pop();
+                report.last_run = find_newest(&store)?;
                 report.waiting = open_requests::list_open(&TapeReader(&store), &clock::now())?.len();
             }
             // Last, because reading the policy takes the repository as its own.

@@ -36,6 +36,9 @@ pub fn format_story(story: &RunStory, layout: &LogLayout) -> String {
     }
     if let Some(consent) = &story.consent {
         push_line(&mut out, "consent", &describe_consent(consent));
+        if let Some(comment) = &consent.comment {
+            push_block(&mut out, "comment", comment);
+        }
     }
     push_end(&mut out, story);
     out
@@ -56,6 +59,10 @@ fn push_begin(out: &mut String, story: &RunStory, layout: &LogLayout) {
     if let Some(task) = &story.task {
         // The ids of other runs are the task of an undo or an approval.
         push_block(out, "task", &shorten_runs(task));
+    }
+    if let (None, Some(earlier)) = (&story.task, &run.answers) {
+        let words = format!("the request of run {}", short_run(earlier));
+        push_line(out, "closes", &escape::line(&words));
     }
     if let Some(provider) = &run.provider {
         let model = run.model.as_ref().map(|model| format!(", {model}"));

@@ -74,11 +74,18 @@ fn a_denied_request_never_lands() {
     let (code, denied) = json(&repo, &["deny", &run, "--comment", " pin the action\u{202e} "]);
     assert_eq!((code, &denied["run"]), (0, &Value::from(run.clone())));
     assert_eq!(denied["comment"], "pin the action\u{202e}");
-    let story = run_in(&repo, &["show", &run]);
-    assert!(
-        story.stdout.contains("comment  pin the action\\u{202e}\n"),
-        "{story}"
-    );
+    // Without a name, `show` means the run that was answered, and not the answer. Both give the reason.
+    let (_, log) = json(&repo, &["log"]);
+    let answer = &log["runs"][0];
+    assert_eq!(answer["answers"], Value::from(run.clone()));
+    for (named, closes) in [(&[][..], false), (&[answer["short"].as_str().unwrap()], true)] {
+        let story = run_in(&repo, &[&["show"], named].concat());
+        let lines: Vec<&str> = story.stdout.lines().collect();
+        assert!(lines.contains(&"comment  pin the action\\u{202e}"), "{story}");
+        let short = run.rsplit('-').next().unwrap();
+        let words = format!("closes   the request of run {short}");
+        assert_eq!(lines.contains(&words.as_str()), closes, "{story}");
+    }
     assert_eq!(json(&repo, &["approve", &run]).0, 4);
     assert!(!repo.has(".github/workflows/ci.yml"));
     for verb in ["deny", "approve", "undo"] {

@@ -192,7 +192,10 @@ fn describe_decision(story: &RunStory) -> Vec<RunStation> {
                     .chain(device);
                 RunStation::new("Consent", lines.collect()).judged(true)
             }
-            (Some(who), false) => RunStation::new("Consent", vec![format!("{who} declined")]).judged(false),
+            (Some(who), false) => {
+                let lines = std::iter::once(format!("{who} declined")).chain(consent.comment.clone());
+                RunStation::new("Consent", lines.collect()).judged(false)
+            }
             (None, _) => RunStation::new("Consent", vec!["nobody has answered".to_owned()]).waiting(),
         });
     }

@@ -5,6 +5,7 @@
 use agentos_host::{
     BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow, describe_calls,
 };
+use agentos_tool::short_run;
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -176,10 +177,14 @@ pub fn describe_request(request: &OpenRequest) -> RequestRow {
 
 /// Describes a run.
 pub fn describe_run(run: &LoggedRun) -> RunRow {
+    // Its task would be the long id of that run.
+    let answer = run.answers.as_deref();
+    let answer = answer.map(|earlier| format!("answer to run {}", short_run(earlier)));
+    let title = answer.as_deref().or(run.task.as_deref()).or(run.verb.as_deref());
     RunRow {
         run: mark(&run.run),
         short: mark(&run.short),
-        title: mark(run.task.as_deref().or(run.verb.as_deref()).unwrap_or("run")),
+        title: mark(title.unwrap_or("run")),
         about: mark(run.provider.as_deref().unwrap_or_default()),
         began: show_time(&run.began),
         result: word_of(&run.result.kind).replace('-', " "),

@@ -159,6 +159,9 @@ fn a_request_is_denied_by_a_person_and_by_a_program() {
         story.contains("declined: use &lt;b&gt;checked_add&lt;/b&gt;"),
         "{story}"
     );
+    let runs = service.get("/runs", &person.cookie).body;
+    let short = one.rsplit('-').next().unwrap();
+    assert!(runs.contains(&format!("answer to run {short}")), "{runs}");
     let long = format!("{{\"comment\": \"{}\"}}", "é".repeat(1001));
     let refused = service.call("POST", &format!("/api/requests/{other}/deny"), &long);
     assert_eq!(refused.status, 400, "{}", refused.body);

@@ -355,6 +355,7 @@ fn read_consent(body: &Value) -> StoryConsent {
         how: text_at(body, "/consent/how"),
         device: text_at(body, "/consent/proof/device"),
         until: text_at(body, "/request/expires"),
+        comment: text_at(body, "/comment"),
     }
 }
 

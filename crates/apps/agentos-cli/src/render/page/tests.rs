@@ -51,6 +51,7 @@ fn logged(kind: ResultKind, text: &str) -> LoggedRun {
         },
         files: vec![text.to_owned()],
         task: Some(text.to_owned()),
+        answers: Some(text.to_owned()),
         comment: Some(text.to_owned()),
     }
 }
