@@ -118,10 +118,13 @@ impl SummaryFold {
         for (earlier_run, answer) in answers.answered_runs(record) {
             let earlier = places.get(&earlier_run).and_then(|at| order.get_mut(*at));
             // A run that did not ask, such as a refused one, stays what it was when its answer lands later.
-            if let Some(earlier) = earlier.filter(|earlier| earlier.asked_until.is_some()) {
+            let earlier = earlier.filter(|earlier| earlier.asked_until.is_some());
+            // The first answer counts; only a change that landed is a fact, whatever was answered before.
+            let counts = |earlier: &&mut RunSummary| earlier.answered.is_none() || answer == "approved";
+            if let Some(earlier) = earlier.filter(counts) {
                 earlier.answered = Some(answer.to_owned());
                 let comment = record.body.get("comment").and_then(Value::as_str);
-                earlier.comment = comment.map(str::to_owned);
+                earlier.comment = comment.map(str::to_owned).or(earlier.comment.take());
             }
         }
         if let Some(summary) = order.get_mut(at) {
@@ -156,6 +159,7 @@ impl RequestAnswers {
     fn answered_runs(&mut self, record: &Record) -> Vec<(String, &'static str)> {
         match record.kind {
             RecordKind::Receipt => self.landed_runs(record),
+            RecordKind::Recovered => self.recovered_runs(record),
             RecordKind::Consent => self.read_consent(record).into_iter().collect(),
             _ => {
                 let source = record.body.pointer("/source/run").and_then(Value::as_str);
@@ -170,12 +174,26 @@ impl RequestAnswers {
     /// Returns the earlier runs whose change landed with this receipt.
     fn landed_runs(&self, receipt: &Record) -> Vec<(String, &'static str)> {
         // A dry run leaves a receipt too.
-        if record_fact(receipt, "writes").as_deref() == Some("nothing") {
-            return Vec::new();
+        match record_fact(receipt, "writes").as_deref() {
+            Some("nothing") => Vec::new(),
+            Some(_) | None => self.earlier_runs(&receipt.run),
         }
-        let approved = self.approvals.get(&receipt.run);
+    }
+
+    /// Returns the earlier runs whose change landed with the landing that was recovered. It has no receipt.
+    fn recovered_runs(&self, recovered: &Record) -> Vec<(String, &'static str)> {
+        let text = |name: &str| recovered.body.get(name).and_then(Value::as_str);
+        match (text("run"), text("outcome")) {
+            (Some(run), Some("finished" | "superseded")) => self.earlier_runs(run),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the earlier runs whose change a run lands.
+    fn earlier_runs(&self, run: &str) -> Vec<(String, &'static str)> {
+        let approved = self.approvals.get(run);
         // An approved run may have landed the recorded answer of another one.
-        let source = self.sources.get(approved.unwrap_or(&receipt.run));
+        let source = self.sources.get(approved.map_or(run, String::as_str));
         let runs = approved.into_iter().chain(source);
         runs.map(|run| (run.clone(), "approved")).collect()
     }
@@ -212,6 +230,7 @@ pub(crate) fn is_summarised(kind: RecordKind) -> bool {
         | RecordKind::Consent
         | RecordKind::Receipt
         | RecordKind::Refusal
+        | RecordKind::Recovered
         | RecordKind::Checkpoint => true,
         RecordKind::Attempt
         | RecordKind::Answer
@@ -220,7 +239,6 @@ pub(crate) fn is_summarised(kind: RecordKind) -> bool {
         | RecordKind::Check
         | RecordKind::Intent
         | RecordKind::Undo
-        | RecordKind::Recovered
         | RecordKind::Turn
         | RecordKind::Session
         | RecordKind::Removed => false,

@@ -75,6 +75,7 @@ pub use land::LandPlan;
 pub use measure::Measurement;
 pub use message::preview_message;
 pub use receipt::{FileId, Intent, IntentSink, Receipt, ReceiptFile, Recovered, RecoveryOutcome};
+pub use recover::LandingPause;
 pub use repository::Repository;
 pub use signing::{CommitSigner, NotSigned, Signed, Signing};
 pub use target::{NO_COMMIT, Target, TargetSpec, Writes};

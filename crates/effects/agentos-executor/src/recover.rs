@@ -13,7 +13,7 @@ use git2::{ErrorCode, Oid};
 
 use crate::file_state::find_others;
 use crate::index_lock::HeldIndex;
-use crate::journal::Journal;
+use crate::journal::{Journal, LandingLock};
 use crate::splice::parse_oid;
 use crate::target::EMPTY_TREE;
 use crate::{ExecError, Recovered, RecoveryOutcome, RepoError, Repository};
@@ -21,6 +21,13 @@ use crate::{disk, index, leftovers, opinion, worktree};
 
 /// Entry in the log of a branch that is moved again because a loss of power undid the move.
 const RESTORED: &str = "agentos: moved again after a loss of power";
+
+/// Time in which no landing is under way in a repository, and none begins. Dropping it ends that.
+pub struct LandingPause {
+    /// Landing that had been interrupted. `None` if there was none.
+    pub recovered: Option<Recovered>,
+    _lock: LandingLock,
+}
 
 impl Repository {
     /// Returns the run whose landing has not ended: interrupted, or under way in another process. `None` if there is none.
@@ -43,8 +50,20 @@ impl Repository {
         if self.unfinished()?.is_none() {
             return Ok(None);
         }
-        let _lock = self.lock_landings()?;
-        self.recover_locked()
+        Ok(self.pause_landings()?.recovered)
+    }
+
+    /// Waits until no landing is under way, finishes or rolls back one that was interrupted, and lets none begin until the value is
+    /// dropped.
+    ///
+    /// # Errors
+    /// When an interrupted landing can be neither finished nor rolled back now, or the lock cannot be had.
+    pub fn pause_landings(&self) -> Result<LandingPause, ExecError> {
+        let lock = self.lock_landings()?;
+        Ok(LandingPause {
+            recovered: self.recover_locked()?,
+            _lock: lock,
+        })
     }
 
     /// Does the work of [`Self::recover`] for a caller that holds the repository's lock.

@@ -20,6 +20,17 @@
 //! Any other record of a run that answers it (a no to the question, a denied or failed landing, a yes that did not land)
 //! leaves it open. An answer of any kind is accepted in the state open only.
 //!
+//! Of several answers the first one counts, whatever they are:
+//!
+//! | answer | checks that the request is open | while |
+//! |---|---|---|
+//! | a yes | when it begins, and again immediately before `intent` | the executor's lock keeps everybody else out, until the receipt is durable |
+//! | a no, or the proposer's withdrawal | immediately before its record | landings are paused: none is under way, and an interrupted one has its end on the tape |
+//! | void, expired | when it begins | nothing: such a record closes only what nobody has answered |
+//!
+//! A change that has landed is a fact: it makes its request approved, also on a tape on which another answer came first. Recovery can
+//! finish a landing; its `recovered` counts as the receipt.
+//!
 //! Time is the later one of the clock and of the last record on the tape, so a clock that is set back opens nothing again. An answer
 //! counts by the time at which it was given: a yes in time lands however long the landing takes, and then the request is approved,
 //! whatever a run that came too late has recorded in between.
@@ -43,14 +54,16 @@
 //! The consent in the record has the new hashes. Its record also contains the differences, with the hashes of the request.
 
 use agentos_api::NextStep;
+use agentos_evidence::RecordKind;
 use agentos_policy::{Consent, Effect, ToolFacts};
 use agentos_tool::{RunId, Timestamp};
 
 use crate::ports::{
-    Answer, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandingPlace,
-    RecordReader, TargetInfo, Writes,
+    Answer, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandingPause,
+    LandingPlace, RecordReader, TargetInfo, Writes,
 };
 use crate::recorded::{explain_unfit, usage_error};
+use crate::records;
 use crate::request_drift::{AnsweredRequest, DiffRevision};
 use crate::settle::{self, CheckedChange, ConsentRequest, Proposal, RunEffects};
 use crate::{Cause, Outcome};
@@ -137,6 +150,7 @@ pub async fn approve_request(
         consent,
         clock: effects.clock,
         hooks: effects.hooks,
+        requests: Some(tape),
     };
     Ok(settle::apply_answer(&mut effects, "approve", &instruction, &proposal, cancel).await)
 }
@@ -216,10 +230,23 @@ pub fn deny_request(
     who: &str,
     comment: Option<&str>,
 ) -> Result<Consent, EffectError> {
+    let _pause = pause_landings(effects)?;
     let asked = find_open(tape, id, &effects.clock.now())?.request;
     let no = answer_by(who, "deny", effects, &asked);
     settle::record_denial(effects, &asked, id, &no, comment)?;
     Ok(no)
+}
+
+/// Keeps landings from beginning until the value is dropped, so that a request that is open stays so until its end is recorded.
+///
+/// # Errors
+/// If they cannot be locked out, or an interrupted one cannot be recorded.
+fn pause_landings(effects: &mut RunEffects<'_>) -> Result<LandingPause, EffectError> {
+    let pause = effects.repo.pause_landings()?;
+    if let Some(recovered) = &pause.recovered {
+        records::record_now(effects.evidence, RecordKind::Recovered, recovered)?;
+    }
+    Ok(pause)
 }
 
 /// Closes a request for good, because the tool that proposed its change takes it back. That is no answer of a person.
@@ -232,6 +259,7 @@ pub fn withdraw_request(
     id: &str,
     provider: &str,
 ) -> Result<(), EffectError> {
+    let _pause = pause_landings(effects)?;
     let asked = find_open(tape, id, &effects.clock.now())?.request;
     // Else a tool could remove what another one, or a person, left to be decided.
     if asked.tool.provider != provider {
@@ -293,28 +321,59 @@ pub fn read_open(
     Ok((found, diff))
 }
 
+/// Checks that nobody has answered the request of a run in another way. Its time may be over: a yes in time counts, however long the
+/// landing takes.
+///
+/// # Errors
+/// If somebody has, or the tape cannot be read.
+pub(crate) fn require_unanswered(
+    tape: &dyn RecordReader,
+    run: &str,
+    now: &Timestamp,
+) -> Result<(), EffectError> {
+    let request = find_request(tape, run, now)?;
+    match request.state {
+        RequestState::Open | RequestState::Expired => Ok(()),
+        RequestState::Approved | RequestState::Denied | RequestState::Void => {
+            Err(explain_closed(&request, now))
+        }
+    }
+}
+
 /// Finds the request of a run, if it can still be answered.
 fn find_open(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<OpenRequest, EffectError> {
-    let found = list_requests(tape, now)?;
-    let Some(request) = found.into_iter().find(|request| request.run == run) else {
-        let other = usage_error(format!("run `{run}` has no request for consent"))
-            .suggest_steps([NextStep::ListRequests]);
-        return Err(explain_unfit(tape, run, other)?);
-    };
-    if request.open {
-        return Ok(request);
+    let request = find_request(tape, run, now)?;
+    match request.open {
+        true => Ok(request),
+        false => Err(explain_closed(&request, now)),
     }
+}
+
+/// Finds the request of a run, in whatever state it is.
+fn find_request(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<OpenRequest, EffectError> {
+    let found = list_requests(tape, now)?;
+    found.into_iter().find(|request| request.run == run).map_or_else(
+        || {
+            let other = usage_error(format!("run `{run}` has no request for consent"))
+                .suggest_steps([NextStep::ListRequests]);
+            Err(explain_unfit(tape, run, other)?)
+        },
+        Ok,
+    )
+}
+
+/// Makes the error of a request that can no longer be answered.
+fn explain_closed(request: &OpenRequest, now: &Timestamp) -> EffectError {
+    let run = &request.run;
     let is_expired = request.state == RequestState::Expired
         || request.request.expires.unix_seconds() <= now.unix_seconds();
     let (code, why) = match &request.void {
         Some(why) if request.state == RequestState::Void => ("consent-void", format!("is void: {why}")),
-        Some(_) | None if is_expired => return Err(settle::expired_request(run)),
+        Some(_) | None if is_expired => return settle::expired_request(run),
         Some(_) | None => ("consent-answered", "was answered already".to_owned()),
     };
-    Err(
-        EffectError::new(Cause::Consent, code, format!("the request of run `{run}` {why}"))
-            .hint("run the task again for a new request"),
-    )
+    EffectError::new(Cause::Consent, code, format!("the request of run `{run}` {why}"))
+        .hint("run the task again for a new request")
 }
 
 /// Makes a person's answer, bound to the hashes of the request, with the current time.
@@ -380,5 +439,7 @@ fn place_of(request: &ConsentRequest) -> LandingPlace {
 
 #[cfg(test)]
 mod expiry_tests;
+#[cfg(test)]
+mod meanwhile_tests;
 #[cfg(test)]
 mod tests;

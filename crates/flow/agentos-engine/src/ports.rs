@@ -3,6 +3,7 @@
 //! Owns: the traits and the shape of a failed effect. Never: implements one; the host does, from the executor, the
 //! evidence store, a front end's person and a clock.
 
+use std::any::Any;
 use std::error::Error;
 use std::rc::Rc;
 use std::time::Duration;
@@ -364,6 +365,21 @@ pub trait Repository {
         order: &LandOrder,
         records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError>;
+
+    /// Waits until no landing is under way, finishes or rolls back one that was interrupted, and lets none begin until the value is
+    /// dropped. A landing that this waits for has its receipt on the tape.
+    ///
+    /// # Errors
+    /// If an interrupted landing can be neither finished nor rolled back now, or landings cannot be locked out.
+    fn pause_landings(&self) -> Result<LandingPause, EffectError>;
+}
+
+/// Time in which no landing is under way in a repository, and none begins. Dropping it ends that.
+pub struct LandingPause {
+    /// Record of a landing that had been interrupted. `None` if there was none.
+    pub recovered: Option<serde_json::Value>,
+    /// Lock, released when it is dropped.
+    pub lock: Box<dyn Any>,
 }
 
 /// How durable a record is when [`Evidence::record`] returns.

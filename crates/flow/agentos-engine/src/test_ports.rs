@@ -20,11 +20,11 @@ use serde_json::{Value, json};
 
 use crate::Cause;
 use crate::ports::{
-    AccountedRuns, ActivePolicy, Answer, Clock, ConsentFuture, ConsentPort, ConsentQuestion, ContextIndex,
-    Durability, EffectError, Evidence, IsOver, LandOrder, Landed, LandingCommit, LandingHistory,
-    LandingPlace, LandingRecords, Measured, PastCommit, RecordReader, RecordStream, RecordedLanding,
-    ReplayObjects, Repository, RunPhase, TargetInfo, Writes,
+    AccountedRuns, ActivePolicy, Clock, ContextIndex, Durability, EffectError, Evidence, IsOver, LandOrder,
+    Landed, LandingCommit, LandingHistory, LandingPlace, LandingRecords, Measured, PastCommit, RecordReader,
+    RecordStream, RecordedLanding, ReplayObjects, Repository, RunPhase, TargetInfo, Writes,
 };
+use crate::test_runs::no_pause;
 
 /// Everything that the effects were asked to do, in order.
 pub(crate) type EffectLog = Rc<RefCell<Vec<String>>>;
@@ -142,6 +142,10 @@ fn change_files(change: &Change, files: &mut TestFiles) {
 }
 
 impl Repository for TestRepository {
+    fn pause_landings(&self) -> Result<crate::ports::LandingPause, EffectError> {
+        Ok(no_pause())
+    }
+
     fn aim(&self, place: &LandingPlace) -> Result<(), EffectError> {
         self.aims.borrow_mut().push(place.clone());
         Ok(())
@@ -469,15 +473,6 @@ impl RecordReader for TestReader {
     fn load_blob(&self, id: &str) -> Result<Vec<u8>, EffectError> {
         let found = self.0.borrow().blobs.get(id).cloned();
         found.ok_or_else(|| failed(Cause::Evidence, "no-such-blob"))
-    }
-}
-
-/// A consent port without a person.
-pub(crate) struct Nobody;
-
-impl ConsentPort for Nobody {
-    fn ask<'a>(&'a mut self, _question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
-        Box::pin(std::future::ready(Answer::Nobody))
     }
 }
 

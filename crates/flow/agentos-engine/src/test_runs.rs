@@ -7,9 +7,11 @@ use agentos_tool::{
     ToolError, ToolHealth, ToolOutput, ToolTask,
 };
 
-use crate::ports::{CancelSignal, Evidence, Repository};
+use crate::ports::{
+    Answer, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, Evidence, LandingPause, Repository,
+};
 use crate::settle::{Proposal, RunEffects, apply_answer, patch_facts};
-use crate::test_ports::{Nobody, NoonClock, TestRepository, TestTape};
+use crate::test_ports::{NoonClock, TestRepository, TestTape};
 use crate::{Outcome, OutcomeKind};
 
 /// A change of `a.txt` that policy allows. Its base has the text `one`.
@@ -37,6 +39,23 @@ pub(crate) fn propose<'a>(run: &'a RunId, answer: &'a str) -> Proposal<'a> {
     }
 }
 
+/// A consent port without a person.
+pub(crate) struct Nobody;
+
+impl ConsentPort for Nobody {
+    fn ask<'a>(&'a mut self, _question: ConsentQuestion<'a>) -> ConsentFuture<'a> {
+        Box::pin(std::future::ready(Answer::Nobody))
+    }
+}
+
+/// Makes the pause of a repository in which nothing else happens.
+pub(crate) fn no_pause() -> LandingPause {
+    LandingPause {
+        recovered: None,
+        lock: Box::new(()),
+    }
+}
+
 /// Does the work of a run that nobody stops, and that nobody can be asked about.
 pub(crate) fn run_with_effects<T>(
     repo: &dyn Repository,
@@ -50,6 +69,7 @@ pub(crate) fn run_with_effects<T>(
         consent: &mut Nobody,
         clock: &NoonClock::default(),
         hooks: None,
+        requests: None,
     };
     let run = RunId::parse(run).unwrap();
     // Never ready: nobody stops the run.

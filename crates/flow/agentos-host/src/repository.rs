@@ -329,6 +329,14 @@ impl ports::Repository for RepositoryPort {
             receipt: json,
         })
     }
+
+    fn pause_landings(&self) -> Result<ports::LandingPause, EffectError> {
+        let pause = self.repo.pause_landings().map_err(|error| exec_error(&error))?;
+        Ok(ports::LandingPause {
+            recovered: pause.recovered.as_ref().map(to_json).transpose()?,
+            lock: Box::new(pause),
+        })
+    }
 }
 
 /// Converts the error of an executor that wrote nothing, or could not finish, to the engine's error.

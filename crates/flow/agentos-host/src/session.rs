@@ -13,7 +13,7 @@ use agentos_engine::ports::{
 };
 use agentos_engine::settle::RunEffects;
 use agentos_evidence::{RecordKind, Store};
-use agentos_executor::{CopyFolder, Recovered, Repository};
+use agentos_executor::{CopyFolder, ExecError, Recovered, Repository};
 use agentos_tool::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -135,6 +135,7 @@ impl Session {
             consent: &mut self.approver,
             clock: &SystemClock,
             hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
+            requests: None,
         }
     }
 
@@ -146,6 +147,7 @@ impl Session {
             consent: &mut self.approver,
             clock: &SystemClock,
             hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
+            requests: None,
         };
         let folders = SessionFolders {
             port: &self.port,
@@ -177,6 +179,7 @@ impl Session {
                 consent: &mut self.approver,
                 clock: &SystemClock,
                 hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
+                requests: None,
             },
         }
     }
@@ -260,7 +263,13 @@ fn recover_and_record(
     repo: &Repository,
     tape: &mut Tape,
 ) -> Result<Option<Recovered>, EffectError> {
-    let Some(recovered) = repo.recover().map_err(|error| repository::exec_error(&error))? else {
+    let failed = |error: ExecError| repository::exec_error(&error);
+    if repo.unfinished().map_err(failed)?.is_none() {
+        return Ok(None);
+    }
+    // Paused until the record is durable, so that nobody answers a request whose change has just landed.
+    let pause = repo.pause_landings().map_err(failed)?;
+    let Some(recovered) = pause.recovered.clone() else {
         return Ok(None);
     };
     host.notify(recovered_notice(&recovered));

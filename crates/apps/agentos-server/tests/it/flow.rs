@@ -141,6 +141,42 @@ fn a_program_reads_a_review_and_answers_it() {
 }
 
 #[test]
+fn of_answers_that_come_at_once_one_counts() {
+    let service = Service::start();
+    for round in 0..12 {
+        let file = format!("note-{round}.txt");
+        let run = service.propose(&format!("--- /dev/null\n+++ b/{file}\n@@ -0,0 +1 @@\n+x\n"));
+        let review = service.call("GET", &format!("/api/requests/{run}"), "").body;
+        let review: serde_json::Value = serde_json::from_str(&review).unwrap();
+        let consent = serde_json::json!({ "hashes": review["hashes"] }).to_string();
+        let answers = [
+            ("approve", consent.as_str()),
+            ("deny", "{\"comment\": \"no\"}"),
+            ("deny", "{}"),
+        ];
+        let ends = std::thread::scope(|scope| {
+            let (service, run) = (&service, &run);
+            let threads = answers.map(|(verb, body)| {
+                scope.spawn(move || service.call("POST", &format!("/api/requests/{run}/{verb}"), body))
+            });
+            threads.map(|thread| thread.join().unwrap())
+        });
+        // A yes that came too late has an outcome all the same, because it is a run.
+        let landed = ends[0].body.contains("\"outcome\":\"landed\"");
+        let denials = ends[1..].iter().filter(|answer| answer.status == 200).count();
+        let bodies: Vec<&str> = ends.iter().map(|answer| answer.body.as_str()).collect();
+        assert_eq!(usize::from(landed) + denials, 1, "round {round}: {bodies:#?}");
+        let is_there = service.repo.path().join(&file).exists();
+        assert_eq!(is_there, landed, "round {round}: {bodies:#?}");
+        let story = service.call("GET", &format!("/api/runs/{run}"), "").body;
+        let kind = if landed { "approved" } else { "declined" };
+        assert!(story.contains(&format!("\"kind\":\"{kind}\"")), "{story}");
+    }
+    let person = service.sign_in();
+    assert!(service.get("/evidence", &person.cookie).body.contains("✓ Whole."));
+}
+
+#[test]
 fn a_request_is_denied_by_a_person_and_by_a_program() {
     let service = Service::start();
     let person = service.sign_in();

@@ -85,6 +85,7 @@ fn answer(
                 consent: &mut person,
                 clock: &clock,
                 hooks: None,
+                requests: None,
             };
             let done = approve_request(&mut effects, &tape.reader(), run, &order, cancel).await;
             match done {

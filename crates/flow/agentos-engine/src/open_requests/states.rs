@@ -79,6 +79,13 @@ struct DecisionReasons {
     reasons: Vec<Reason>,
 }
 
+/// The members of the record of a recovery that are needed here.
+#[derive(Deserialize)]
+struct RecoveredEntry {
+    run: String,
+    outcome: String,
+}
+
 /// Facts that a run recorded before it asked.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RequestContext {
@@ -152,6 +159,18 @@ pub(super) fn list_requests(
                 StepKind::Consent(Box::new(entry), context)
             }
             RecordKind::Receipt => StepKind::Landed,
+            RecordKind::Recovered => {
+                let recovered: RecoveredEntry = parse_record(tape, &record)?;
+                if recovered.outcome != "rolled-back" {
+                    // The record is of the run that found the landing, and names the one that was interrupted.
+                    steps.push(RequestStep {
+                        run: recovered.run,
+                        at: record.ts,
+                        kind: StepKind::Landed,
+                    });
+                }
+                continue;
+            }
             RecordKind::Checkpoint => {
                 recorded.remove(&record.run);
                 continue;
@@ -164,7 +183,6 @@ pub(super) fn list_requests(
             | RecordKind::Intent
             | RecordKind::Refusal
             | RecordKind::Undo
-            | RecordKind::Recovered
             | RecordKind::Turn
             | RecordKind::Session
             | RecordKind::Removed => continue,
@@ -265,9 +283,14 @@ pub(super) fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<Open
     found
 }
 
-/// Closes the request of a run, if it left one. `void` is `None` in every state but that one.
+/// Closes the request of a run, if it left one. `void` is `None` in every state but that one. The first answer counts; only a change that
+/// landed is a fact, whatever was answered before.
 fn close_request(found: &mut [OpenRequest], run: &str, state: RequestState, void: Option<String>) {
-    for request in found.iter_mut().filter(|request| request.run == run) {
+    let closes = |request: &&mut OpenRequest| {
+        let is_unanswered = matches!(request.state, RequestState::Open | RequestState::Expired);
+        request.run == run && (is_unanswered || state == RequestState::Approved)
+    };
+    for request in found.iter_mut().filter(closes) {
         request.open = false;
         request.state = state;
         request.void.clone_from(&void);

@@ -120,6 +120,32 @@ fn a_request_is_open_until_it_expires_is_denied_is_void_or_lands() {
             Approved,
         ),
         (
+            "denied, and landed all the same",
+            vec![
+                asked("r1", 100),
+                answer(false, true),
+                answer(true, true),
+                landed(),
+            ],
+            Approved,
+        ),
+        (
+            "landed, and then denied and void",
+            vec![
+                asked("r1", 100),
+                answer(true, true),
+                landed(),
+                answer(false, true),
+                voids(),
+            ],
+            Approved,
+        ),
+        (
+            "denied, and then void",
+            vec![asked("r1", 100), answer(false, true), voids()],
+            Denied,
+        ),
+        (
             "yes, did not land, and is void",
             vec![asked("r1", 100), answer(true, true), voids()],
             Void,

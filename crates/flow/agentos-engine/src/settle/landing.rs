@@ -6,11 +6,16 @@
 use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::Change;
 use agentos_policy::{ApprovalHashes, Approved};
+use agentos_tool::Timestamp;
 use serde_json::Value;
 
 use super::proposal::{Proposal, RunEffects};
-use crate::ports::{EffectError, Evidence, LandOrder, Landed, LandingRecords, RunPhase, TargetInfo, Writes};
+use crate::open_requests::require_unanswered;
+use crate::ports::{
+    EffectError, Evidence, LandOrder, Landed, LandingRecords, RecordReader, RunPhase, TargetInfo, Writes,
+};
 use crate::records::{self, IntentBody};
+use crate::request_drift::AnsweredRequest;
 
 /// The result of the executor's work.
 pub(super) struct WriteResult {
@@ -35,6 +40,8 @@ pub(super) fn write_change(
         now: effects.clock.now(),
     };
     let mut recorder = LandingRecorder {
+        request: effects.requests.zip(proposal.answers.as_ref()),
+        now: order.now.clone(),
         hashes: approved.hashes().clone(),
         evidence: &mut *effects.evidence,
         intent: None,
@@ -71,6 +78,9 @@ pub(super) fn write_change(
 
 /// Records what the executor reports, and keeps the hashes.
 struct LandingRecorder<'a> {
+    /// The tape, and the request that the run answers. `None` if it answers none.
+    request: Option<(&'a dyn RecordReader, &'a AnsweredRequest)>,
+    now: Timestamp,
     evidence: &'a mut dyn Evidence,
     hashes: ApprovalHashes,
     /// The hash of the intent. `None` before it is recorded, or if it was lost.
@@ -81,6 +91,10 @@ struct LandingRecorder<'a> {
 
 impl LandingRecords for LandingRecorder<'_> {
     fn intent(&mut self, plan: Value) -> Result<String, EffectError> {
+        // The executor holds its lock, so no denial can come between this and the receipt.
+        if let Some((tape, request)) = self.request {
+            require_unanswered(tape, &request.run, &self.now)?;
+        }
         let body = IntentBody {
             plan,
             hashes: &self.hashes,

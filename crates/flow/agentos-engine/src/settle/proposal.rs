@@ -6,7 +6,7 @@ use agentos_landing::SeenFile;
 use agentos_policy::ToolFacts;
 use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
 
-use crate::ports::{Clock, CommitAuthor, CommitHooks, ConsentPort, Evidence, Repository};
+use crate::ports::{Clock, CommitAuthor, CommitHooks, ConsentPort, Evidence, RecordReader, Repository};
 use crate::recorded_answer::AnswerSource;
 use crate::request_drift::AnsweredRequest;
 
@@ -22,6 +22,9 @@ pub struct RunEffects<'a> {
     pub clock: &'a dyn Clock,
     /// The repository's commit hooks. `None` if they are not to run.
     pub hooks: Option<&'a dyn CommitHooks>,
+    /// The tape of every run, for a run that answers a request: nobody may have answered it in another way until the change lands.
+    /// `None` for every other run.
+    pub requests: Option<&'a dyn RecordReader>,
 }
 
 /// An untrusted answer and what is known about where it came from.

@@ -15,8 +15,9 @@ use crate::ports::{
     AccountedRuns, ActivePolicy, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError,
     LandOrder, Landed, LandingPlace, LandingRecords, Measured, PastCommit, Repository, TargetInfo, Writes,
 };
-use crate::test_ports::{EffectLog, Nobody, NoonClock, TestTape, UnchangedState, built_in_policy, failed};
-use crate::test_runs::{DIFF, WORKFLOW, propose};
+use crate::test_ports::{EffectLog, NoonClock, TestTape, UnchangedState, built_in_policy, failed};
+use crate::test_runs::Nobody;
+use crate::test_runs::{DIFF, WORKFLOW, no_pause, propose};
 use crate::{Cause, Outcome, OutcomeKind};
 
 /// How the executor behaves.
@@ -31,6 +32,10 @@ enum Behaviour {
 struct Repo(Behaviour, EffectLog);
 
 impl Repository for Repo {
+    fn pause_landings(&self) -> Result<crate::ports::LandingPause, EffectError> {
+        Ok(no_pause())
+    }
+
     fn aim(&self, _place: &LandingPlace) -> Result<(), EffectError> {
         Ok(())
     }
@@ -185,6 +190,7 @@ fn asked(
         consent,
         clock: &NoonClock::default(),
         hooks: None,
+        requests: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let outcome = runtime.block_on(apply_answer(
