@@ -50,7 +50,7 @@ impl Store {
             });
         };
         let mut count = 0;
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.next_written()? {
             count += 1;
             // Runs that answered a request began after it, so they are among the newest as well.
             if count < first || !read_run(line.text()).is_some_and(|run| wanted.contains(run)) {
@@ -78,7 +78,7 @@ impl Store {
             return Ok(found);
         };
         let mut count = 0;
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.next_written()? {
             count += 1;
             let run = read_run(line.text()).filter(|_| line.is_whole());
             let run = run.ok_or(EvidenceError::BrokenRecord { line: count })?;

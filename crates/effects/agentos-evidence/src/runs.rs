@@ -83,8 +83,7 @@ impl Iterator for RecordIter {
 
     fn next(&mut self) -> Option<Self::Item> {
         let lines = self.lines.as_mut()?;
-        // A record without a line feed is refused too: its writer has not finished, or was killed.
-        let item = match lines.next() {
+        let item = match lines.next_written() {
             Ok(None) => return None,
             Ok(Some(line)) => match LineView::parse_line(line.text()) {
                 Some(view) if line.is_whole() => match (self.reads_body)(view.kind) {
@@ -240,6 +239,20 @@ impl TapeLines {
             file: mark.file,
             offset: mark.offset,
         }))
+    }
+
+    /// Reads the next line that was written to its end. `None` after the last one, also at what a crash left of a record: nothing rests
+    /// on it, and the next writer moves it into a blob.
+    ///
+    /// # Errors
+    /// When a file of the tape cannot be read.
+    pub fn next_written(&mut self) -> Result<Option<TapeLine<'_>>, EvidenceError> {
+        let Some(end) = self.next()?.map(|line| line.end()) else {
+            return Ok(None);
+        };
+        // Only the current file is written to. A line of a full one is damaged.
+        let is_cut = end == LineEnd::Torn && self.later.is_empty();
+        Ok((!is_cut).then_some(TapeLine(&self.buffer)))
     }
 
     /// Reads the next line. `None` after the last one.

@@ -5,7 +5,7 @@
 use crate::head::{self, HeadFile};
 use crate::line_view::LineView;
 use crate::record::GENESIS;
-use crate::runs::{LineEnd, TapeLines};
+use crate::runs::TapeLines;
 use crate::{EvidenceError, Record, Store};
 
 /// Place on a tape between two records. The default is its beginning.
@@ -92,13 +92,9 @@ impl MarkedRecords {
         let Some(lines) = &mut self.lines else {
             return Ok(None);
         };
-        let Some(line) = lines.next()? else {
+        let Some(line) = lines.next_written()? else {
             return Ok(None);
         };
-        // What a crash left of a record. The next writer moves it into a blob.
-        if line.end() == LineEnd::Torn {
-            return Ok(None);
-        }
         let Some(view) = LineView::parse_line(line.text()) else {
             // Behind a mark, the line is more likely the middle of another tape's record than damage.
             return Err(match self.begins_at_mark {

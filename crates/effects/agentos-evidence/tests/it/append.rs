@@ -145,6 +145,11 @@ fn a_torn_last_line_is_put_aside_and_told() {
     bytes.extend_from_slice(b"{\"body\":{\"half");
     write_file(&tape.path(), bytes);
     let store = Store::open(tape.folder.path()).unwrap();
+    // Nothing rests on it, so readers see the tape without it. The verification reports it.
+    let before: Result<Vec<_>, _> = store.records().unwrap().collect();
+    assert_eq!(before.unwrap().len(), 5);
+    assert_eq!(store.newest_runs(9).unwrap().all, store.runs().unwrap().len());
+    assert!(!store.verify(&VerifyChecks::default()).unwrap().ok);
     store.append("run-2", RecordKind::Task, json!({}), TS).unwrap();
     let report = store.verify(&VerifyChecks::default()).unwrap();
     assert!(report.ok, "{report:?}");

@@ -79,13 +79,6 @@ struct DecisionReasons {
     reasons: Vec<Reason>,
 }
 
-/// The members of the record of a recovery that are needed here.
-#[derive(Deserialize)]
-struct RecoveredEntry {
-    run: String,
-    outcome: String,
-}
-
 /// Facts that a run recorded before it asked.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RequestContext {
@@ -160,12 +153,13 @@ pub(super) fn list_requests(
             }
             RecordKind::Receipt => StepKind::Landed,
             RecordKind::Recovered => {
-                let recovered: RecoveredEntry = parse_record(tape, &record)?;
-                if recovered.outcome != "rolled-back" {
-                    // The record is of the run that found the landing, and names the one that was interrupted.
+                // The record is of the run that found the landing, and names the one that was interrupted. A record about the tape
+                // itself has neither member.
+                let text = |name: &str| record.body.get(name).and_then(serde_json::Value::as_str);
+                if let (Some(run), Some("finished" | "superseded")) = (text("run"), text("outcome")) {
                     steps.push(RequestStep {
-                        run: recovered.run,
-                        at: record.ts,
+                        run: run.to_owned(),
+                        at: record.ts.clone(),
                         kind: StepKind::Landed,
                     });
                 }

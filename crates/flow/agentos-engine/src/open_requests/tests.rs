@@ -2,12 +2,12 @@
 
 use agentos_policy::ApprovalHashes;
 use agentos_tool::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::states::{ConsentEntry, RequestContext, RequestStep, StepKind, follow_steps};
 use super::*;
 use crate::OutcomeKind;
-use crate::ports::{Clock as _, TargetInfo};
+use crate::ports::{Clock as _, Durability, Evidence as _, TargetInfo};
 use crate::settle::patch_facts;
 use crate::test_ports::{NoonClock, TestRepository, TestTape};
 use crate::test_runs::{WORKFLOW, land_answer, run_with_effects};
@@ -389,6 +389,41 @@ fn what_a_person_made_of_a_change_needs_a_look_of_its_own() {
         assert_eq!(landed.outcome, OutcomeKind::Landed, "{}", landed.message);
         assert_eq!(state_of(&tape).0, RequestState::Approved);
         assert!(repo.text(".github/workflows/ci.yml").unwrap().contains("NINE"));
+    }
+}
+
+#[test]
+fn a_landing_that_recovery_finished_closes_its_request() {
+    let cases = [
+        (json!({ "what": "torn-line" }), RequestState::Open),
+        (
+            json!({ "run": "yes", "outcome": "rolled-back", "kept": [] }),
+            RequestState::Open,
+        ),
+        (
+            json!({ "run": "other", "outcome": "finished", "kept": [] }),
+            RequestState::Open,
+        ),
+        (
+            json!({ "run": "yes", "outcome": "finished", "kept": [] }),
+            RequestState::Approved,
+        ),
+    ];
+    for (recovered, state) in cases {
+        let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+        let tape = workflow_asked(&repo);
+        let yes = json!({ "given": true, "answers": "asks", "consent": {}, "request": null });
+        let add = |run: &str, kind, body| {
+            tape.begin_run(run).record(kind, body, Durability::Now).unwrap();
+        };
+        add("yes", RecordKind::Consent, yes);
+        add("finds", RecordKind::Recovered, recovered.clone());
+        let all = list_all(&tape.reader(), &NoonClock::default().now()).unwrap();
+        assert_eq!(
+            all.first().map(|request| request.state),
+            Some(state),
+            "{recovered}"
+        );
     }
 }
 
