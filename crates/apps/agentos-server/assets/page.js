@@ -16,7 +16,7 @@ for (const time of document.querySelectorAll("time")) {
     time.textContent = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   }
 }
-const answer = document.getElementById("answer");
+const answer = document.querySelector("[data-stream]");
 if (answer) {
   const events = new EventSource(answer.dataset.stream);
   events.addEventListener("text", (event) => {

@@ -28,14 +28,17 @@ const SECRET_NAMES: [&str; 7] = [
 pub fn read_facts(parts: &Parts, access: &ServiceAccess) -> RequestFacts {
     let text = |name: &str| find_text(&parts.headers, name).map(str::to_owned);
     let mut hosts = list_texts(&parts.headers, &HOST);
-    // An absolute address counts before the header (RFC 9112, section 3.2.2), so both must be this service's own.
-    hosts.extend(
-        parts
-            .uri
-            .authority()
-            .map(|authority| authority.as_str().to_ascii_lowercase()),
-    );
-    hosts.dedup();
+    // An absolute address counts before the header (RFC 9112, section 3.2.2), so both must be this service's own. Several lines of the
+    // header are refused, also equal ones.
+    let authority = parts.uri.authority();
+    let authority = authority.map(|authority| authority.as_str().to_ascii_lowercase());
+    if hosts.len() != 1
+        || authority
+            .as_ref()
+            .is_some_and(|authority| !hosts.contains(authority))
+    {
+        hosts.extend(authority);
+    }
     let cookie = find_cookie(&parts.headers);
     let token = find_token(&parts.headers);
     let compare = |is_right: fn(&ServiceAccess, &str) -> bool| match token.as_deref() {

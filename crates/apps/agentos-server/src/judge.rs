@@ -117,7 +117,9 @@ pub enum RequestRefusal {
     #[error("the token is wrong")]
     WrongToken,
     /// The body has another type than this effect takes.
-    #[error("this body has the wrong type")]
+    #[error(
+        "this body has the wrong type: send `application/json` as its `Content-Type`; forms are taken from the page alone"
+    )]
     WrongType,
     /// No path has this method.
     #[error("there is no such method here")]

@@ -270,14 +270,14 @@ fn describe_path(path: &ApiPath) -> Value {
     described
 }
 
-/// Describes the body of a request. One without a required member may be left out.
+/// Describes the body of a request.
 fn describe_body(body: Option<&str>) -> Value {
     let schema: Value = body.map_or_else(
         || json!({"type": "object"}),
         |body| serde_json::from_str(body).unwrap_or_default(),
     );
     json!({
-        "required": schema.get("required").is_some(), "content": {"application/json": {"schema": schema}},
+        "required": body.is_some(), "content": {"application/json": {"schema": schema}},
     })
 }
 

@@ -299,7 +299,7 @@ pub async fn propose(
     let message = Some(form.text("message").to_owned());
     let work = answer_work(form.text("answer").to_owned(), message, "proposed on the page");
     // Nothing lands at once, also where policy would allow it: the next page is the review.
-    let outcome = desk.run(work, ConsentMode::Later).await?;
+    let outcome = desk.run(work, ConsentMode::Queue).await?;
     let run = outcome.run.clone();
     let waits = desk.call(move |desk| desk.host.open_requests()).await?;
     let place = if waits.iter().any(|request| request.run == run.to_string()) {

@@ -13,6 +13,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use crate::access::SessionKind;
 use crate::desk::SharedDesk;
@@ -84,13 +85,17 @@ pub fn json(report: &impl Serialize) -> Response {
 
 /// Reads a body.
 fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, RequestFault> {
-    serde_json::from_slice(body).map_err(|error| {
-        RequestFault::new(
-            StatusCode::BAD_REQUEST,
-            "usage",
-            format!("the body is not valid: {error}"),
-        )
-    })
+    // serde also reads a structure from an array, which the description of the API does not have.
+    let object = serde_json::from_slice::<Map<String, Value>>(body);
+    object
+        .and_then(|object| serde_json::from_value(Value::Object(object)))
+        .map_err(|error| {
+            RequestFault::new(
+                StatusCode::BAD_REQUEST,
+                "usage",
+                format!("the body is not valid: {error}"),
+            )
+        })
 }
 
 /// `GET /api/status`
@@ -129,7 +134,7 @@ pub async fn deny_request(
     Path(run): Path<String>,
     body: Bytes,
 ) -> RestAnswer {
-    // Clients that give no reason may send no body.
+    // Clients that give no reason may send an empty body.
     let DenialBody { comment } = match body.is_empty() {
         true => DenialBody::default(),
         false => parse(&body)?,
@@ -147,7 +152,8 @@ pub async fn deny_request(
 pub async fn propose(State(desk): State<SharedDesk>, body: Bytes) -> RestAnswer {
     let ProposalBody { answer, message } = parse(&body)?;
     let work = answer_work(answer, message, "proposed over the API");
-    Ok(json(&desk.run(work, ConsentMode::Later).await?))
+    // Nobody sits at a conversation with it, so it waits as long as the request of a run.
+    Ok(json(&desk.run(work, ConsentMode::Queue).await?))
 }
 
 /// Makes the work of an answer that a person or a program brings.

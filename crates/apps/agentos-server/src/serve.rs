@@ -69,6 +69,14 @@ pub enum ServiceError {
     /// The address is in use, or not allowed.
     #[error("cannot listen on {0}: {1}; name another address with `--listen`, as in `--listen 127.0.0.1:0`")]
     Listen(SocketAddr, #[source] io::Error),
+    /// A service of this user listens there already.
+    #[error("a service runs on {address} already, for `{}`: `agentos open` opens its page", .repository.display())]
+    Running {
+        /// Address.
+        address: SocketAddr,
+        /// Repository of that service.
+        repository: PathBuf,
+    },
     /// The Unix socket cannot be made.
     #[error("cannot listen on `{}`: {source}", .path.display())]
     Socket {
@@ -89,7 +97,11 @@ impl ServiceError {
     /// Returns the exit status.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NotLoopback(_) | Self::Listen(..) | Self::Socket { .. } | Self::Runtime(_) => 2,
+            Self::NotLoopback(_)
+            | Self::Running { .. }
+            | Self::Listen(..)
+            | Self::Socket { .. }
+            | Self::Runtime(_) => 2,
             Self::Host(error) => agentos_api::ExitStatus::from(error.cause) as u8,
         }
     }
@@ -122,7 +134,7 @@ pub fn run_service(host: &Host, args: &ServerArgs) -> Result<(), ServiceError> {
 }
 
 async fn serve(host: &Host, args: &ServerArgs, access: ServiceAccess) -> Result<(), ServiceError> {
-    let failed = |error| ServiceError::Listen(args.listen, error);
+    let failed = |error| explain_listen(host, args.listen, error);
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let code = access.make_code(SessionKind::Usual)?;
@@ -170,6 +182,18 @@ async fn serve(host: &Host, args: &ServerArgs, access: ServiceAccess) -> Result<
         () = await_signal() => {}
     }
     Ok(())
+}
+
+/// Makes the error of an address on which nothing can listen.
+fn explain_listen(host: &Host, address: SocketAddr, error: io::Error) -> ServiceError {
+    let running = host.find_service().ok().flatten();
+    match running.filter(|running| running.url == format!("http://{address}")) {
+        Some(running) if error.kind() == io::ErrorKind::AddrInUse => ServiceError::Running {
+            address,
+            repository: running.repository,
+        },
+        Some(_) | None => ServiceError::Listen(address, error),
+    }
 }
 
 /// Binds the Unix socket, to which only files of this user lead. `None` where there are none, or its path would be too long.

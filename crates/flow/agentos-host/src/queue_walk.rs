@@ -74,7 +74,7 @@ pub enum WalkEffect {
 
 impl WalkState {
     /// Takes a key, as the person typed it. Returns the next state and the work to do; for [`WalkEffect::UseChosen`], also
-    /// the text of the chosen parts.
+    /// the text of the chosen parts, and for [`WalkEffect::Deny`] the reason that was typed behind the key.
     #[must_use]
     pub fn press(self, key: &str, diff: &[u8]) -> (Self, WalkEffect, Vec<u8>) {
         let key = key.trim();
@@ -85,6 +85,10 @@ impl WalkState {
             // A person who only presses Enter has not read the question.
             (Self::Request, "n" | "no" | "") => stay(Self::Request, WalkEffect::Skip),
             (Self::Request, "d" | "deny") => stay(Self::Request, WalkEffect::Deny),
+            (Self::Request, key) if deny_reason(key).is_some() => {
+                let reason = deny_reason(key).unwrap_or_default();
+                (Self::Request, WalkEffect::Deny, reason.as_bytes().to_vec())
+            }
             (Self::Request, "s" | "show") => stay(Self::Request, WalkEffect::ShowDiff),
             (Self::Request, "e" | "explain") => stay(Self::Request, WalkEffect::Explain),
             (Self::Request, "E" | "edit") => stay(Self::Request, WalkEffect::Edit),
@@ -93,6 +97,12 @@ impl WalkState {
             (state, _) => stay(state, WalkEffect::ShowKeys),
         }
     }
+}
+
+/// Returns the reason behind the key for a denial. `None` for any other line.
+fn deny_reason(line: &str) -> Option<&str> {
+    let (key, reason) = line.split_once(' ')?;
+    matches!(key, "d" | "deny").then(|| reason.trim())
 }
 
 fn begin_choice(parts: Vec<DiffPart>) -> (WalkState, WalkEffect, Vec<u8>) {
@@ -245,6 +255,21 @@ mod tests {
         ];
         for (keys, text) in cases {
             assert_eq!(press_all(keys).2, text, "{keys}");
+        }
+    }
+
+    #[test]
+    fn a_reason_follows_the_key_of_a_denial() {
+        let cases = [
+            ("d", WalkEffect::Deny, ""),
+            ("d not on push", WalkEffect::Deny, "not on push"),
+            ("deny  a test fails ", WalkEffect::Deny, "a test fails"),
+            ("done not", WalkEffect::ShowKeys, ""),
+            ("y because", WalkEffect::ShowKeys, ""),
+        ];
+        for (key, effect, text) in cases {
+            let (_, pressed, typed) = WalkState::Request.press(key, DIFF.as_bytes());
+            assert_eq!((pressed, typed.as_slice()), (effect, text.as_bytes()), "{key}");
         }
     }
 

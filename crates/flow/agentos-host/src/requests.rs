@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use agentos_api::is_hidden;
 use agentos_engine::open_requests::{
     self, ApprovalConsent, ApprovalOrder, OpenRequest, PreviewedChange, RevisedDiff,
 };
@@ -67,12 +68,21 @@ const LONGEST_COMMENT: usize = 1000;
 /// Reads the reason of a person for a no. `None` if it is blank.
 ///
 /// # Errors
-/// If it is too long.
+/// If it is too long, or has characters that no screen shows.
 fn read_comment(text: Option<&str>) -> Result<Option<&str>, EffectError> {
     let letters = text.map_or(0, |text| text.chars().count());
     if letters > LONGEST_COMMENT {
         let message =
             format!("the comment has {letters} characters, and at most {LONGEST_COMMENT} are allowed");
+        return Err(usage_error(message).hint("the request is still open"));
+    }
+    // Agents and models read it as it is. What no screen shows could say something else to them.
+    let shown = |letter: char| matches!(letter, '\n' | '\r' | '\t') || !is_hidden(letter);
+    if let Some(hidden) = text.and_then(|text| text.chars().find(|letter| !shown(*letter))) {
+        let message = format!(
+            "the comment has a character that no screen shows (U+{:04X})",
+            u32::from(hidden)
+        );
         return Err(usage_error(message).hint("the request is still open"));
     }
     Ok(text.map(str::trim).filter(|text| !text.is_empty()))
@@ -227,7 +237,7 @@ impl Host {
     /// change can read it.
     ///
     /// # Errors
-    /// If it is not open, the comment is longer than 1,000 characters, or the answer cannot be recorded.
+    /// If it is not open, the comment is longer than 1,000 characters or has hidden ones, or the answer cannot be recorded.
     pub fn deny_request(
         &self,
         request: &str,

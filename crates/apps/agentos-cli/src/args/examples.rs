@@ -112,7 +112,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "agentos approve RUN --yes",
         ],
     ),
-    ("deny", &["agentos deny RUN", "agentos deny @ --json"]),
+    (
+        "deny",
+        &["agentos deny RUN", "agentos deny @ -c \"pin the action\""],
+    ),
     ("undo", &["agentos undo", "agentos undo RUN --dry-run"]),
     ("recover", &["agentos recover", "agentos recover --json"]),
     (

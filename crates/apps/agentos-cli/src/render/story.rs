@@ -35,7 +35,7 @@ pub fn format_story(story: &RunStory, layout: &LogLayout) -> String {
         push_decision(&mut out, decision);
     }
     if let Some(consent) = &story.consent {
-        push_line(&mut out, "consent", &describe_consent(consent));
+        push_line(&mut out, "consent", &describe_consent(consent, is_over(story)));
         if let Some(comment) = &consent.comment {
             push_block(&mut out, "comment", comment);
         }
@@ -214,13 +214,22 @@ fn push_decision(out: &mut String, decision: &StoryDecision) {
     }
 }
 
-fn describe_consent(consent: &StoryConsent) -> String {
+/// Returns true if somebody answered the request of a run later, or nobody may any more.
+fn is_over(story: &RunStory) -> bool {
+    matches!(
+        story.run.result.kind,
+        ResultKind::Approved | ResultKind::Declined | ResultKind::Void | ResultKind::Expired
+    )
+}
+
+fn describe_consent(consent: &StoryConsent, is_over: bool) -> String {
     let how = consent.how.as_ref().map(|how| format!(" ({how})"));
     let how = how.unwrap_or_default();
     let words = match (consent.given, &consent.who, &consent.until) {
         (true, Some(who), _) => format!("given by {who}{how}"),
         (true, None, _) => "given".to_owned(),
         (false, Some(who), _) => format!("declined by {who}{how}"),
+        (false, None, Some(_)) if is_over => "nobody was asked at the time".to_owned(),
         (false, None, Some(until)) => format!("nobody was asked; can be given until {until}"),
         (false, None, None) => "not given".to_owned(),
     };
@@ -245,21 +254,17 @@ fn push_end(out: &mut String, story: &RunStory) {
     };
     let words = escape::line(&describe_result(result));
     push_line(out, "result", &paint(painted, &words));
-    if let Some(comment) = &story.run.comment {
-        push_block(out, "comment", comment);
-    }
     if let Some(refusal) = &story.refusal {
         push_block(out, "", &shorten_runs(&refusal.message));
-        // Somebody answered, or nobody may any more: the steps of that time lead nowhere.
-        let is_over = matches!(
-            result.kind,
-            ResultKind::Approved | ResultKind::Declined | ResultKind::Void | ResultKind::Expired
-        );
         let default = || codes::default_step(refusal.code.as_deref()?).map(str::to_owned);
         let hint = word_hint(refusal.hint.as_deref(), &refusal.next).or_else(default);
-        if let Some(hint) = hint.filter(|_| !is_over) {
+        // The steps of that time lead nowhere.
+        if let Some(hint) = hint.filter(|_| !is_over(story)) {
             push_line(out, "next", &escape::line(&shorten_runs(&hint)));
         }
+    }
+    if let Some(comment) = &story.run.comment {
+        push_block(out, "comment", comment);
     }
 }
 

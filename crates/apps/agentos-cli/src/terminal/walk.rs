@@ -24,8 +24,7 @@ use crate::exit::Exit;
 use crate::printer::{paint, style};
 use crate::render;
 
-const REQUEST_KEYS: &str =
-    "land it? [y]es, [n]ext, [d]eny, [s]how, [e]xplain, choose [f]iles or [h]unks, [E]dit, [q]uit: ";
+const REQUEST_KEYS: &str = "land it? [y]es, [n]ext, [d]eny (a reason may follow), [s]how, [e]xplain, choose [f]iles or [h]unks, [E]dit, [q]uit: ";
 const PART_KEYS: &str = "take this part? [y]es, [n]o, [a]ll of the rest, [d]one, [q]uit: ";
 /// Words for a signal or the end of the input.
 const STAYS_OPEN: &str =
@@ -142,7 +141,7 @@ impl RequestVisit<'_> {
                     return Ok(Some(Step::Next));
                 }
                 WalkEffect::Deny => {
-                    self.deny()?;
+                    self.deny(&String::from_utf8_lossy(&text))?;
                     return Ok(Some(Step::Next));
                 }
                 WalkEffect::Skip => return Ok(Some(Step::Next)),
@@ -177,9 +176,11 @@ impl RequestVisit<'_> {
         self.revision = Some(RevisedDiff { revision, text });
     }
 
-    fn deny(&self) -> Result<(), EffectError> {
+    fn deny(&self, reason: &str) -> Result<(), EffectError> {
         let who = self.app.host.person_name();
-        self.app.host.deny_request(&self.request.run, &who, None)?;
+        self.app
+            .host
+            .deny_request(&self.request.run, &who, Some(reason))?;
         self.app.printer.show_note("denied; nothing was landed");
         Ok(())
     }

@@ -71,9 +71,14 @@ fn a_denied_request_never_lands() {
         refused.to_string().contains("the comment has 1001 characters"),
         "{refused}"
     );
-    let (code, denied) = json(&repo, &["deny", &run, "--comment", " pin the action\u{202e} "]);
+    for hidden in ["pin\u{202e} it", "\u{200b}", "pin\u{1b}[2J"] {
+        let (code, refused) = json(&repo, &["deny", &run, "--comment", hidden]);
+        assert_eq!(code, 2, "{refused}");
+        assert!(refused.to_string().contains("no screen shows"), "{refused}");
+    }
+    let (code, denied) = json(&repo, &["deny", &run, "--comment", " pin the action\nby hash "]);
     assert_eq!((code, &denied["run"]), (0, &Value::from(run.clone())));
-    assert_eq!(denied["comment"], "pin the action\u{202e}");
+    assert_eq!(denied["comment"], "pin the action\nby hash");
     // Without a name, `show` means the run that was answered, and not the answer. Both give the reason.
     let (_, log) = json(&repo, &["log"]);
     let answer = &log["runs"][0];
@@ -81,7 +86,7 @@ fn a_denied_request_never_lands() {
     for (named, closes) in [(&[][..], false), (&[answer["short"].as_str().unwrap()], true)] {
         let story = run_in(&repo, &[&["show"], named].concat());
         let lines: Vec<&str> = story.stdout.lines().collect();
-        assert!(lines.contains(&"comment  pin the action\\u{202e}"), "{story}");
+        assert!(lines.contains(&"comment  pin the action"), "{story}");
         let short = run.rsplit('-').next().unwrap();
         let words = format!("closes   the request of run {short}");
         assert_eq!(lines.contains(&words.as_str()), closes, "{story}");

@@ -5,7 +5,7 @@
 use agentos_host::{
     BudgetReport, CostReport, Effect, LoggedRun, OpenRequest, ResultKind, SessionRow, describe_calls,
 };
-use agentos_tool::short_run;
+use agentos_tool::{ExactCost, short_run};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -231,11 +231,17 @@ impl CostPage {
             )
         });
         let budgets = budgets.collect();
-        let cost = |cost: Option<String>| cost.unwrap_or_else(|| "unknown".to_owned());
+        // A sum without the calls whose cost is unknown must say so.
+        let cost = |known: Option<ExactCost>, calls: u64, unknown: u64| match (known, unknown) {
+            (None, _) => "unknown".to_owned(),
+            (Some(_), unknown) if unknown > 0 && unknown == calls => "unknown".to_owned(),
+            (Some(cost), 0) => cost.to_string(),
+            (Some(cost), unknown) => format!("{cost} and {unknown} unknown"),
+        };
         Self {
             frame,
             budgets,
-            total: cost(report.cost_usd.map(|cost| cost.to_string())),
+            total: cost(report.cost_usd, report.calls, report.unknown),
             rows: report
                 .rows
                 .iter()
@@ -244,7 +250,7 @@ impl CostPage {
                     calls: row.calls,
                     input: row.input_tokens,
                     output: row.output_tokens,
-                    cost: cost(row.cost_usd.map(|cost| cost.to_string())),
+                    cost: cost(row.cost_usd, row.calls, row.unknown),
                 })
                 .collect(),
         }

@@ -141,6 +141,18 @@ fn a_program_reads_a_review_and_answers_it() {
 }
 
 #[test]
+fn a_second_service_at_the_same_address_names_the_first() {
+    let service = Service::start();
+    let second = service.cli.run(&["--listen", &service.address]).unwrap();
+    assert_eq!(second.code, Some(2), "{second}");
+    let words = format!("a service runs on {} already", service.address);
+    assert!(
+        second.stderr.contains(&words) && second.stderr.contains("`agentos open`"),
+        "{second}"
+    );
+}
+
+#[test]
 fn of_answers_that_come_at_once_one_counts() {
     let service = Service::start();
     for round in 0..12 {

@@ -129,7 +129,14 @@ fn an_agent_reads_why_its_change_was_declined() {
     assert_eq!(state["structuredContent"]["state"], "declined", "{state}");
     assert_eq!(
         state["structuredContent"]["message"],
-        "The user declined the change. Their comment: Use checked_add."
+        "The user declined the change."
+    );
+    assert_eq!(state["structuredContent"]["comment"], "Use checked_add.");
+    assert_eq!(state["structuredContent"]["code"], "declined");
+    let text = state["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.ends_with("Files: src/lib.rs.\nThe user's comment: Use checked_add."),
+        "{text}"
     );
 }
 

@@ -19,6 +19,8 @@ pub struct Service {
     pub address: String,
     pub token: String,
     pub agent_token: String,
+    /// Program with the user's home, which must stay as long as the service.
+    pub cli: Cli,
     code: String,
     child: Child,
 }
@@ -101,13 +103,12 @@ impl Service {
             text.trim().to_owned()
         };
         let (token, agent_token) = (read("token"), read("agent-token"));
-        // The folder of the home must stay as long as the service.
-        std::mem::forget(cli);
         Self {
             repo,
             address,
             token,
             agent_token,
+            cli,
             code,
             child,
         }

@@ -1,6 +1,6 @@
 //! Answers about proposals, runs, policy and evidence.
 //!
-//! Owns: their shapes and words. Never: shows the task of somebody else's run, or a line of a file.
+//! Owns: their shapes and words. Never: shows the task of somebody else's run, what a person said about it, or a line of a file.
 
 use agentos_engine::ports::EffectError;
 use agentos_model::ToolCall;
@@ -39,6 +39,9 @@ pub struct ProposalReport {
     pub expires: Option<String>,
     /// State in a sentence.
     pub message: String,
+    /// Reason that the person gave who declined the change. Left out if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
 }
 
 /// State of a proposal in one word.
@@ -159,7 +162,13 @@ pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
 impl ProposalReport {
     fn to_answer(&self) -> AgentAnswer {
         let files = self.files.join(", ");
-        answer_with(format!("{} Files: {files}.", self.message), self)
+        let mut text = format!("{} Files: {files}.", self.message);
+        if let Some(comment) = &self.comment {
+            // Last, so that nothing of ours can be taken for a part of it.
+            text.push_str("\nThe user's comment: ");
+            text.push_str(comment);
+        }
+        answer_with(text, self)
     }
 }
 
@@ -197,10 +206,6 @@ pub(super) fn read_proposal(host: &Host, reference: &str) -> Result<ProposalRepo
         (Some(refusal), ProposalState::Refused | ProposalState::Denied | ProposalState::Failed) => {
             format!("{} {}.", state.describe(), refusal.message)
         }
-        (_, ProposalState::Declined) => match &run.comment {
-            Some(comment) => format!("{} Their comment: {comment}", state.describe()),
-            None => state.describe().to_owned(),
-        },
         _ => state.describe().to_owned(),
     };
     Ok(ProposalReport {
@@ -208,11 +213,17 @@ pub(super) fn read_proposal(host: &Host, reference: &str) -> Result<ProposalRepo
         state,
         files: run.files,
         commit: run.result.commit,
-        code: run.result.code.filter(|_| state != ProposalState::Waiting),
+        code: match state {
+            ProposalState::Waiting => None,
+            // The code of the run is the reason for which policy asked.
+            ProposalState::Declined => Some("declined".to_owned()),
+            _ => run.result.code,
+        },
         expires: request
             .filter(|_| state == ProposalState::Waiting)
             .map(|request| request.request.expires.to_string()),
         message,
+        comment: run.comment,
     })
 }
 

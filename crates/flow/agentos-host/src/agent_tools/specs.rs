@@ -86,7 +86,7 @@ fn list_own() -> Vec<(TurnTool, Option<Value>, AgentToolEffect)> {
         (
             own_tool(
                 "proposal_status",
-                "Returns what became of a proposal: whether it still waits for the user, landed, or was refused.",
+                "Returns what became of a proposal: whether it still waits for the user, landed, was refused, or was declined, and the user's comment.",
                 proposal(),
                 &["proposal"],
             ),
