@@ -2,7 +2,7 @@
 //!
 //! Owns: the task and the target of the new run, from the record of the earlier one. Never: asks a tool.
 
-use agentos_api::NextStep;
+use agentos_api::{NextStep, Notice};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_engine::recorded::{read_body, unknown_run};
@@ -87,12 +87,18 @@ impl Host {
         if options.own_message {
             task.message = begun.message;
         }
+        let comment = found.comment.filter(|_| spec.remark.is_none());
+        if let Some(comment) = &comment {
+            let message =
+                format!("the tool is shown the comment with which its change was declined: {comment}");
+            self.notify(Notice::new("comment-passed-on", message));
+        }
         task.message = spec.message.clone().or(task.message);
         task.partial |= spec.partial;
         task.follows = Some(FollowSpec {
             run,
             how: FollowKind::Retry,
-            remark: spec.remark.clone().or(found.comment),
+            remark: spec.remark.clone().or(comment),
         });
         Ok((task, restore_session(self, &options, &spec.session)))
     }

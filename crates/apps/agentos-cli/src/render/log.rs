@@ -65,8 +65,9 @@ pub fn format_log(runs: &[LoggedRun], layout: &LogLayout) -> String {
             push_cell(&mut out, cell, painted, column.width());
         }
         // The task of an approval or an undo is the id of another run. A denial has no task of its own.
-        let task = run.task.as_ref().or(run.answers.as_ref());
-        let task = shorten_runs(task.map_or("-", String::as_str));
+        let closes = run.answers.as_ref();
+        let closes = closes.map(|earlier| format!("closes the request of {earlier}"));
+        let task = shorten_runs(run.task.as_ref().or(closes.as_ref()).map_or("-", String::as_str));
         let task = escape::line(&task);
         out.push_str(&room.map_or_else(|| task.clone(), |room| shorten_text(&task, room)));
         out.push('\n');

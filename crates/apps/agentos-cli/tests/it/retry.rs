@@ -120,7 +120,13 @@ fn a_retry_passes_on_why_a_person_declined() {
     let denied = run_in(&repo, &["deny", "@", "--comment", "not on push"]);
     assert_eq!(denied.code, Some(0), "{denied}");
     let remark = "The user's remark on the last answer above:\n";
-    run_in(&repo, &["retry", "@", "--dry-run"]);
+    let again = run_in(&repo, &["retry", "@", "--dry-run"]);
+    assert!(
+        again
+            .stderr
+            .contains("the comment with which its change was declined: not on push"),
+        "{again}"
+    );
     let prompt = server.prompt(1);
     assert!(prompt.contains(&format!("{remark}not on push")), "{prompt}");
     run_in(&repo, &["retry", "@-", "--dry-run", "--with", "on tags"]);
