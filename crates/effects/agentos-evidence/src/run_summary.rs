@@ -120,11 +120,14 @@ impl SummaryFold {
             // A run that did not ask, such as a refused one, stays what it was when its answer lands later.
             let earlier = earlier.filter(|earlier| earlier.asked_until.is_some());
             // The first answer counts; only a change that landed is a fact, whatever was answered before.
-            let counts = |earlier: &&mut RunSummary| earlier.answered.is_none() || answer == "approved";
+            let counts = |earlier: &&mut RunSummary| match earlier.answered.as_deref() {
+                None | Some("expired") => true,
+                Some(_) => answer == "approved",
+            };
             if let Some(earlier) = earlier.filter(counts) {
                 earlier.answered = Some(answer.to_owned());
                 let comment = record.body.get("comment").and_then(Value::as_str);
-                earlier.comment = comment.map(str::to_owned).or(earlier.comment.take());
+                earlier.comment = comment.map(str::to_owned);
             }
         }
         if let Some(summary) = order.get_mut(at) {

@@ -121,7 +121,9 @@ pub(crate) fn record_fact(record: &Record, name: &str) -> Option<String> {
 pub(crate) struct TapeLines {
     tape: BufReader<io::Take<File>>,
     path: PathBuf,
-    /// Files after the current one.
+    /// True if the file is the one to which writers append.
+    is_current: bool,
+    /// Files after this one.
     later: VecDeque<TapeSource>,
     buffer: Vec<u8>,
     /// Number of lines read so far.
@@ -228,10 +230,12 @@ impl TapeLines {
         let Some(first) = later.pop_front() else {
             return Ok(None);
         };
+        let is_current = first.is_current();
         let (tape, path) = first.open(mark.offset)?;
         Ok(Some(Self {
             tape,
             path,
+            is_current,
             later,
             buffer: Vec::new(),
             count: 0,
@@ -251,7 +255,7 @@ impl TapeLines {
             return Ok(None);
         };
         // Only the current file is written to. A line of a full one is damaged.
-        let is_cut = end == LineEnd::Torn && self.later.is_empty();
+        let is_cut = end == LineEnd::Torn && self.is_current;
         Ok((!is_cut).then_some(TapeLine(&self.buffer)))
     }
 
@@ -281,6 +285,7 @@ impl TapeLines {
             let Some(next) = self.later.pop_front() else {
                 return Ok(None);
             };
+            self.is_current = next.is_current();
             (self.tape, self.path) = next.open(0)?;
             self.file += 1;
             self.offset = 0;
@@ -289,6 +294,13 @@ impl TapeLines {
 }
 
 impl TapeSource {
+    fn is_current(&self) -> bool {
+        match self {
+            Self::Full(_) => false,
+            Self::Current(..) => true,
+        }
+    }
+
     /// Opens the file for reading from this byte on.
     fn open(self, offset: u64) -> Result<(BufReader<io::Take<File>>, PathBuf), EvidenceError> {
         let (path, mut file, len) = match self {

@@ -28,6 +28,8 @@
 //! | a no, or the proposer's withdrawal | immediately before its record | landings are paused: none is under way, and an interrupted one has its end on the tape |
 //! | void, expired | when it begins | nothing: such a record closes only what nobody has answered |
 //!
+//! A landing whose `receipt` or `recovered` was lost, as on a full disk, is looked for in the branches before a no is recorded.
+//!
 //! A change that has landed is a fact: it makes its request approved, also on a tape on which another answer came first. Recovery can
 //! finish a landing; its `recovered` counts as the receipt.
 //!
@@ -54,23 +56,23 @@
 //! The consent in the record has the new hashes. Its record also contains the differences, with the hashes of the request.
 
 use agentos_api::NextStep;
-use agentos_evidence::RecordKind;
 use agentos_policy::{Consent, Effect, ToolFacts};
 use agentos_tool::{RunId, Timestamp};
 
 use crate::ports::{
-    Answer, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandingPause,
-    LandingPlace, RecordReader, TargetInfo, Writes,
+    Answer, CancelSignal, ConsentFuture, ConsentPort, ConsentQuestion, EffectError, LandingPlace,
+    RecordReader, TargetInfo, Writes,
 };
 use crate::recorded::{explain_unfit, usage_error};
-use crate::records;
 use crate::request_drift::{AnsweredRequest, DiffRevision};
 use crate::settle::{self, CheckedChange, ConsentRequest, Proposal, RunEffects};
 use crate::{Cause, Outcome};
 
+mod closing;
 mod preview;
 mod states;
 
+pub use closing::{close_expired, deny_request, withdraw_request};
 pub use preview::{PlacedChange, PreviewedChange, RequestPreview, preview_request};
 use states::list_requests;
 pub use states::{OpenRequest, RequestState};
@@ -218,77 +220,6 @@ fn require_target(request: &ConsentRequest, now: &TargetInfo) -> Result<(), Effe
     )
 }
 
-/// Closes a request for good, because the person `who` declines it, with the reason `comment` if one is given. Returns the recorded
-/// answer.
-///
-/// # Errors
-/// If the request is not open, or the answer cannot be recorded.
-pub fn deny_request(
-    effects: &mut RunEffects<'_>,
-    tape: &dyn RecordReader,
-    id: &str,
-    who: &str,
-    comment: Option<&str>,
-) -> Result<Consent, EffectError> {
-    let _pause = pause_landings(effects)?;
-    let asked = find_open(tape, id, &effects.clock.now())?.request;
-    let no = answer_by(who, "deny", effects, &asked);
-    settle::record_denial(effects, &asked, id, &no, comment)?;
-    Ok(no)
-}
-
-/// Keeps landings from beginning until the value is dropped, so that a request that is open stays so until its end is recorded.
-///
-/// # Errors
-/// If they cannot be locked out, or an interrupted one cannot be recorded.
-fn pause_landings(effects: &mut RunEffects<'_>) -> Result<LandingPause, EffectError> {
-    let pause = effects.repo.pause_landings()?;
-    if let Some(recovered) = &pause.recovered {
-        records::record_now(effects.evidence, RecordKind::Recovered, recovered)?;
-    }
-    Ok(pause)
-}
-
-/// Closes a request for good, because the tool that proposed its change takes it back. That is no answer of a person.
-///
-/// # Errors
-/// If the request is not open, another provider proposed the change, or the record cannot be made.
-pub fn withdraw_request(
-    effects: &mut RunEffects<'_>,
-    tape: &dyn RecordReader,
-    id: &str,
-    provider: &str,
-) -> Result<(), EffectError> {
-    let _pause = pause_landings(effects)?;
-    let asked = find_open(tape, id, &effects.clock.now())?.request;
-    // Else a tool could remove what another one, or a person, left to be decided.
-    if asked.tool.provider != provider {
-        return Err(usage_error(format!(
-            "`{provider}` did not propose the change of run `{id}`"
-        )));
-    }
-    settle::record_withdrawal(effects, &asked, id)
-}
-
-/// Closes a request whose time is over for good. Does nothing to a request in another state, or if that is on the tape already.
-///
-/// # Errors
-/// If the tape cannot be read, or the record cannot be made.
-pub fn close_expired(
-    effects: &mut RunEffects<'_>,
-    tape: &dyn RecordReader,
-    id: &str,
-) -> Result<(), EffectError> {
-    let found = list_requests(tape, &effects.clock.now())?;
-    let expired = found.into_iter().find(|request| {
-        request.run == id && request.state == RequestState::Expired && request.void.is_none()
-    });
-    match expired {
-        Some(expired) => settle::record_expiry(effects, &expired.request, id),
-        None => Ok(()),
-    }
-}
-
 /// Lists the changes that wait for a person, the oldest first.
 ///
 /// # Errors
@@ -334,9 +265,7 @@ pub(crate) fn require_unanswered(
     let request = find_request(tape, run, now)?;
     match request.state {
         RequestState::Open | RequestState::Expired => Ok(()),
-        RequestState::Approved | RequestState::Denied | RequestState::Void => {
-            Err(explain_closed(&request, now))
-        }
+        RequestState::Approved | RequestState::Denied | RequestState::Void => Err(explain_closed(&request)),
     }
 }
 
@@ -345,7 +274,7 @@ fn find_open(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<Open
     let request = find_request(tape, run, now)?;
     match request.open {
         true => Ok(request),
-        false => Err(explain_closed(&request, now)),
+        false => Err(explain_closed(&request)),
     }
 }
 
@@ -363,28 +292,21 @@ fn find_request(tape: &dyn RecordReader, run: &str, now: &Timestamp) -> Result<O
 }
 
 /// Makes the error of a request that can no longer be answered.
-fn explain_closed(request: &OpenRequest, now: &Timestamp) -> EffectError {
+fn explain_closed(request: &OpenRequest) -> EffectError {
     let run = &request.run;
-    let is_expired = request.state == RequestState::Expired
-        || request.request.expires.unix_seconds() <= now.unix_seconds();
-    let (code, why) = match &request.void {
-        Some(why) if request.state == RequestState::Void => ("consent-void", format!("is void: {why}")),
-        Some(_) | None if is_expired => return settle::expired_request(run),
-        Some(_) | None => ("consent-answered", "was answered already".to_owned()),
+    let (code, why) = match request.state {
+        RequestState::Void => {
+            let why = request.void.as_deref().unwrap_or("no reason is recorded");
+            ("consent-void", format!("is void: {why}"))
+        }
+        // A denied change is not offered again, also after its time.
+        RequestState::Approved | RequestState::Denied => {
+            ("consent-answered", "was answered already".to_owned())
+        }
+        RequestState::Open | RequestState::Expired => return settle::expired_request(run),
     };
     EffectError::new(Cause::Consent, code, format!("the request of run `{run}` {why}"))
         .hint("run the task again for a new request")
-}
-
-/// Makes a person's answer, bound to the hashes of the request, with the current time.
-fn answer_by(who: &str, how: &str, effects: &RunEffects<'_>, request: &ConsentRequest) -> Consent {
-    Consent {
-        who: who.to_owned(),
-        when: effects.clock.now(),
-        how: how.to_owned(),
-        hashes: request.hashes.clone(),
-        proof: None,
-    }
 }
 
 /// A consent that was given before the question.

@@ -227,8 +227,13 @@ impl Host {
         let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let request = find_run(session.store(), request, Some(&run))?;
         let mut ports = session.revisit_ports();
-        open_requests::withdraw_request(&mut ports.effects, ports.tape, &request, provider)
-            .map_err(|error| note_expiry(self, &request, error))?;
+        open_requests::withdraw_request(
+            &mut ports.effects,
+            (ports.tape, ports.history),
+            &request,
+            provider,
+        )
+        .map_err(|error| note_expiry(self, &request, error))?;
         session.seal_run(self);
         Ok(request)
     }
@@ -251,8 +256,14 @@ impl Host {
         let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let request = find_run(session.store(), request, Some(&run))?;
         let mut ports = session.revisit_ports();
-        let no = open_requests::deny_request(&mut ports.effects, ports.tape, &request, who, comment)
-            .map_err(|error| note_expiry(self, &request, error))?;
+        let no = open_requests::deny_request(
+            &mut ports.effects,
+            (ports.tape, ports.history),
+            &request,
+            who,
+            comment,
+        )
+        .map_err(|error| note_expiry(self, &request, error))?;
         session.seal_run(self);
         Ok(DeniedRequest {
             version: 1,

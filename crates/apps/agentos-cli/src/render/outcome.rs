@@ -184,7 +184,7 @@ fn format_headline(outcome: &Outcome) -> String {
         OutcomeKind::ConsentNeeded
             if matches!(
                 outcome.code.as_deref(),
-                Some("declined" | "interrupted" | "consent-void")
+                Some("declined" | "interrupted" | "consent-void" | "consent-answered" | "consent-expired")
             ) =>
         {
             format!("{}\n", paint(style::WARN, &message))

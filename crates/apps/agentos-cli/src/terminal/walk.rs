@@ -137,11 +137,11 @@ impl RequestVisit<'_> {
             match effect {
                 WalkEffect::Land => {
                     let who = self.app.host.person_name();
-                    self.land(ApprovalMode::Seen(shown.yes(who, "terminal")))?;
+                    self.show_problem(self.land(ApprovalMode::Seen(shown.yes(who, "terminal"))));
                     return Ok(Some(Step::Next));
                 }
                 WalkEffect::Deny => {
-                    self.deny(&String::from_utf8_lossy(&text))?;
+                    self.show_problem(self.deny(&String::from_utf8_lossy(&text)));
                     return Ok(Some(Step::Next));
                 }
                 WalkEffect::Skip => return Ok(Some(Step::Next)),
@@ -183,6 +183,13 @@ impl RequestVisit<'_> {
             .deny_request(&self.request.run, &who, Some(reason))?;
         self.app.printer.show_note("denied; nothing was landed");
         Ok(())
+    }
+
+    /// Shows why a request was not answered. It must not hide the others.
+    fn show_problem(&self, answered: Result<(), EffectError>) {
+        if let Err(error) = answered {
+            self.app.show_failure(None, &error);
+        }
     }
 
     /// Lands what is shown, and shows the outcome.

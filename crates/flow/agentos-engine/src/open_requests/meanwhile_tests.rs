@@ -1,5 +1,7 @@
 //! Answers that come while another person still thinks about the same request.
 
+use agentos_evidence::RecordKind;
+
 use super::*;
 use crate::OutcomeKind;
 use crate::ports::{Clock, Evidence};
@@ -39,7 +41,7 @@ impl LatePerson<'_> {
         let reader = self.tape.reader();
         match self.meanwhile {
             Meanwhile::Denies => {
-                drop(deny_request(&mut effects, &reader, "asks", "erin", Some("no")).unwrap())
+                drop(deny_request(&mut effects, (&reader, self.repo), "asks", "erin", Some("no")).unwrap())
             }
             Meanwhile::Withdraws => {
                 let provider = read_open(&reader, "asks", &clock.now())
@@ -48,7 +50,7 @@ impl LatePerson<'_> {
                     .request
                     .tool
                     .provider;
-                withdraw_request(&mut effects, &reader, "asks", &provider).unwrap();
+                withdraw_request(&mut effects, (&reader, self.repo), "asks", &provider).unwrap();
             }
             Meanwhile::Nothing => {}
         }
@@ -123,6 +125,52 @@ fn a_yes_lands_nothing_after_another_answer() {
             all.first().map(|request| request.state),
             Some(state),
             "{meanwhile:?}"
+        );
+    }
+}
+
+#[test]
+fn a_landing_without_a_receipt_is_not_declined() {
+    // What was recorded before the disk was full, whether the change is in the branch, and the state after a denial.
+    let cases = [
+        (Some(RecordKind::Receipt), true, RequestState::Approved),
+        (Some(RecordKind::Intent), false, RequestState::Denied),
+    ];
+    for (fails_on, is_landed, state) in cases {
+        let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+        let tape = TestTape::default();
+        land_answer(&repo, &mut tape.begin_run("asks"), "asks", WORKFLOW);
+        let order = ApprovalOrder {
+            request: "asks",
+            consent: ApprovalConsent::Named {
+                who: "dana".to_owned(),
+            },
+            revision: None,
+        };
+        let mut yes = TestTape {
+            fails_on,
+            ..tape.begin_run("yes")
+        };
+        let approved = run_with_effects(&repo, &mut yes, "yes", async |effects, run, cancel| {
+            approve_request(effects, &tape.reader(), run, &order, cancel).await
+        });
+        assert_eq!(approved.unwrap().written, is_landed, "{fails_on:?}");
+        let mut no = tape.begin_run("no");
+        let denied = run_with_effects(&repo, &mut no, "no", async |effects, _, _| {
+            deny_request(effects, (&tape.reader(), &repo), "asks", "erin", None)
+        });
+        let code = denied.err().map(|error| error.code);
+        assert_eq!(
+            code.as_deref(),
+            is_landed.then_some("consent-answered"),
+            "{fails_on:?}"
+        );
+        assert_eq!(repo.text(WORKFLOW_FILE).is_some(), is_landed);
+        let all = list_all(&tape.reader(), &NoonClock::default().now()).unwrap();
+        assert_eq!(
+            all.first().map(|request| request.state),
+            Some(state),
+            "{fails_on:?}"
         );
     }
 }

@@ -38,6 +38,18 @@ pub struct OpenRequest {
     pub reasons: Vec<Reason>,
     /// The change and its target.
     pub request: ConsentRequest,
+    /// Landing of an answer that began and has no end on the tape, as after a full disk. `None` if there is none.
+    #[serde(skip)]
+    pub(super) lost_end: Option<LostEnd>,
+}
+
+/// Landing whose end is not on the tape. It may have been made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LostEnd {
+    /// Run that answered the request.
+    pub(super) run: String,
+    /// True if the landing makes a commit.
+    pub(super) commits: bool,
 }
 
 /// State of a request for consent.
@@ -98,7 +110,11 @@ pub(super) enum StepKind {
     /// The run lands the recorded answer of this run.
     Begun(String),
     Consent(Box<ConsentEntry>, RequestContext),
+    /// The run's landing begins. True if it makes a commit.
+    Intended(bool),
     Landed,
+    /// The run ended without a change, or its landing was rolled back.
+    Ended,
 }
 
 /// Lists every request on the tape, the oldest first.
@@ -152,17 +168,25 @@ pub(super) fn list_requests(
                 StepKind::Consent(Box::new(entry), context)
             }
             RecordKind::Receipt => StepKind::Landed,
+            RecordKind::Refusal => StepKind::Ended,
+            RecordKind::Intent => {
+                let writes = record.body.pointer("/plan/writes");
+                StepKind::Intended(writes.and_then(serde_json::Value::as_str) != Some("work-tree-only"))
+            }
             RecordKind::Recovered => {
                 // The record is of the run that found the landing, and names the one that was interrupted. A record about the tape
                 // itself has neither member.
                 let text = |name: &str| record.body.get(name).and_then(serde_json::Value::as_str);
-                if let (Some(run), Some("finished" | "superseded")) = (text("run"), text("outcome")) {
-                    steps.push(RequestStep {
-                        run: run.to_owned(),
-                        at: record.ts.clone(),
-                        kind: StepKind::Landed,
-                    });
-                }
+                let kind = match text("outcome") {
+                    Some("finished" | "superseded") => Some(StepKind::Landed),
+                    Some("rolled-back") => Some(StepKind::Ended),
+                    Some(_) | None => None,
+                };
+                steps.extend(text("run").zip(kind).map(|(run, kind)| RequestStep {
+                    run: run.to_owned(),
+                    at: record.ts.clone(),
+                    kind,
+                }));
                 continue;
             }
             RecordKind::Checkpoint => {
@@ -174,8 +198,6 @@ pub(super) fn list_requests(
             | RecordKind::ToolResult
             | RecordKind::Boundary
             | RecordKind::Check
-            | RecordKind::Intent
-            | RecordKind::Refusal
             | RecordKind::Undo
             | RecordKind::Turn
             | RecordKind::Session
@@ -230,6 +252,8 @@ pub(super) fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<Open
     let mut consents: Vec<(String, String)> = Vec::new();
     // The run that lands a recorded answer, and the run that recorded it.
     let mut sources: Vec<(String, String)> = Vec::new();
+    // Landings that have begun and not ended.
+    let mut unended: Vec<LostEnd> = Vec::new();
     let find = |pairs: &[(String, String)], run: &str| {
         let found = pairs.iter().find(|(by, _)| by == run);
         found.map(|(_, of)| of.clone())
@@ -240,7 +264,16 @@ pub(super) fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<Open
                 sources.push((run, of));
                 continue;
             }
+            StepKind::Intended(commits) => {
+                unended.push(LostEnd { run, commits });
+                continue;
+            }
+            StepKind::Ended => {
+                unended.retain(|landing| landing.run != run);
+                continue;
+            }
             StepKind::Landed => {
+                unended.retain(|landing| landing.run != run);
                 let answered = find(&consents, &run);
                 if let Some(source) = find(&sources, answered.as_ref().unwrap_or(&run)) {
                     close_request(&mut found, &source, RequestState::Approved, None);
@@ -272,6 +305,15 @@ pub(super) fn follow_steps(steps: Vec<RequestStep>, now: &Timestamp) -> Vec<Open
         };
         if let Some((of, state, void)) = closed {
             close_request(&mut found, &of, state, void);
+        }
+    }
+    for landing in unended {
+        let of = find(&consents, &landing.run);
+        for request in found
+            .iter_mut()
+            .filter(|request| of.as_ref() == Some(&request.run))
+        {
+            request.lost_end = Some(landing.clone());
         }
     }
     found
@@ -328,5 +370,6 @@ fn begin_request(
         files: context.files,
         reasons: context.reasons,
         request,
+        lost_end: None,
     }
 }

@@ -1,5 +1,6 @@
 //! When a request is open, and what an answer to it does.
 
+use agentos_evidence::RecordKind;
 use agentos_policy::ApprovalHashes;
 use agentos_tool::Timestamp;
 use serde_json::{Value, json};
@@ -139,6 +140,11 @@ fn a_request_is_open_until_it_expires_is_denied_is_void_or_lands() {
                 voids(),
             ],
             Approved,
+        ),
+        (
+            "expired on the tape, and then denied",
+            vec![asked("r1", 100), expires(), answer(false, true)],
+            Denied,
         ),
         (
             "denied, and then void",
@@ -435,14 +441,15 @@ fn a_request_that_was_answered_or_never_made_cannot_be_answered() {
         &repo,
         &mut tape.begin_run("denies"),
         "denies",
-        async |effects, _, _| deny_request(effects, &tape.reader(), "asks", "dana", None),
+        async |effects, _, _| deny_request(effects, (&tape.reader(), &repo), "asks", "dana", None),
     );
     assert_eq!(no.unwrap().who, "dana");
     let late = Timestamp::from_unix_seconds(u64::from(u32::MAX));
     let now = NoonClock::default().now();
     let cases = [
         ("asks", &now, "consent-answered", "was answered already"),
-        ("asks", &late, "consent-expired", "has expired"),
+        // What was declined is not offered again after its time.
+        ("asks", &late, "consent-answered", "was answered already"),
         ("denies", &now, "usage", "has no request for consent"),
         ("nobody", &now, "usage", "there is no run `nobody`"),
     ];
