@@ -367,7 +367,7 @@ pub trait Repository {
     ) -> Result<Landed, EffectError>;
 
     /// Waits until no landing is under way, finishes or rolls back one that was interrupted, and lets none begin until the value is
-    /// dropped. A landing that this waits for has its receipt on the tape.
+    /// dropped. A landing that this waits for has its receipt on the tape, unless that could not be written.
     ///
     /// # Errors
     /// If an interrupted landing can be neither finished nor rolled back now, or landings cannot be locked out.
