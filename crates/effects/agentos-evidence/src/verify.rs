@@ -12,6 +12,7 @@ use crate::head::{self, HeadFile};
 use crate::record::GENESIS;
 use crate::{EvidenceError, PublicKey, Store};
 
+mod answers;
 mod bounds;
 mod chain;
 mod change;

@@ -17,6 +17,7 @@
 use agentos_chain::parse_hash;
 use serde_json::Value;
 
+use super::answers::RequestAnswers;
 use super::bounds::{FindingList, push_note};
 use super::cost;
 use super::history::CommitPins;
@@ -60,6 +61,7 @@ pub(super) struct ChainReport {
     pub notes: Vec<String>,
     pub pins: CommitPins,
     pub signed: CheckpointTotals,
+    answers: RequestAnswers,
     seen_blobs: RecentBlobs,
     texts: MissingTexts,
 }
@@ -162,6 +164,7 @@ impl ChainReport {
             notes: Vec::new(),
             pins: CommitPins::new(checks),
             signed: CheckpointTotals::new(checks),
+            answers: RequestAnswers::default(),
             seen_blobs: RecentBlobs::default(),
             texts: MissingTexts::new(),
         }
@@ -241,6 +244,9 @@ impl ChainReport {
         };
         self.pins.take(at, record, &body, checks, &mut self.findings)?;
         self.signed.take(at, record, &body, checks, &mut self.findings)?;
+        if let Some(note) = self.answers.take(at, (record.kind, record.run), &body) {
+            push_note(&mut self.notes, note);
+        }
         if record.kind == RecordKind::Recovered {
             let what = fact_of(&body, "what").unwrap_or_else(|| "something that a crash left".to_owned());
             // The tape is untrusted and this text is shown to people, so its length is limited.
