@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::request_answer::{RequestAnswer, read_answer};
 use crate::runs::record_fact;
 use crate::{EvidenceError, Record, RecordKind, Store};
 
@@ -160,22 +161,25 @@ impl FateFold {
     }
 
     fn add_consent(&mut self, record: &Record) {
-        let Some(asking) = record.body.get("answers").and_then(Value::as_str) else {
-            return;
-        };
-        if record.body.get("given").and_then(Value::as_bool) == Some(true) {
-            let approving = self.runs.entry(record.run.clone()).or_default();
-            approving.of = Some(OtherRun::Lands(asking.to_owned()));
-            return;
-        }
-        let is_void = record.body.get("void").is_some_and(|void| !void.is_null());
-        let has_person = record
-            .body
-            .get("consent")
-            .is_some_and(|consent| !consent.is_null());
-        // A change that nobody answered was not judged.
-        if let (false, true, Some(run)) = (is_void, has_person, self.runs.get_mut(asking)) {
-            run.stayed = Some(false);
+        match read_answer(&record.body) {
+            Some((asking, RequestAnswer::Yes)) => {
+                let approving = self.runs.entry(record.run.clone()).or_default();
+                approving.of = Some(OtherRun::Lands(asking.to_owned()));
+            }
+            Some((asking, RequestAnswer::No)) => {
+                if let Some(run) = self.runs.get_mut(asking) {
+                    run.stayed = Some(false);
+                }
+            }
+            // A change that nobody answered was not judged.
+            Some((
+                _,
+                RequestAnswer::Withdrawn
+                | RequestAnswer::Expired
+                | RequestAnswer::Void
+                | RequestAnswer::Unanswered,
+            ))
+            | None => {}
         }
     }
 

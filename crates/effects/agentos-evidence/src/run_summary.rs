@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::request_answer::{RecoveredEnd, RequestAnswer, read_answer, read_recovery};
 use crate::runs::record_fact;
 use crate::{EvidenceError, Record, RecordKind, Store};
 
@@ -185,10 +186,9 @@ impl RequestAnswers {
 
     /// Returns the earlier runs whose change landed with the landing that was recovered. It has no receipt.
     fn recovered_runs(&self, recovered: &Record) -> Vec<(String, &'static str)> {
-        let text = |name: &str| recovered.body.get(name).and_then(Value::as_str);
-        match (text("run"), text("outcome")) {
-            (Some(run), Some("finished" | "superseded")) => self.earlier_runs(run),
-            _ => Vec::new(),
+        match read_recovery(&recovered.body) {
+            Some((run, RecoveredEnd::Made)) => self.earlier_runs(run),
+            Some((_, RecoveredEnd::RolledBack)) | None => Vec::new(),
         }
     }
 
@@ -201,26 +201,20 @@ impl RequestAnswers {
         runs.map(|run| (run.clone(), "approved")).collect()
     }
 
-    /// Returns the run whose request a person declined, and notes an approval.
+    /// Returns the run whose request was closed, and notes an approval.
     fn read_consent(&mut self, record: &Record) -> Option<(String, &'static str)> {
-        let earlier_run = record.body.get("answers")?.as_str()?.to_owned();
-        let given = record.body.get("given").and_then(Value::as_bool) == Some(true);
-        // Without a person in the record, the request was only shown and nobody answered.
-        let has_person = record
-            .body
-            .get("consent")
-            .is_some_and(|consent| !consent.is_null());
-        if given {
-            self.approvals.insert(record.run.clone(), earlier_run);
-            return None;
-        }
-        // The change no longer lands, whoever would agree to it.
-        match record.body.get("void").and_then(Value::as_str) {
-            Some("expired") => return Some((earlier_run, "expired")),
-            Some(_) => return Some((earlier_run, "void")),
-            None => {}
-        }
-        has_person.then_some((earlier_run, "denied"))
+        let (earlier_run, answer) = read_answer(&record.body)?;
+        let word = match answer {
+            RequestAnswer::Yes => {
+                self.approvals.insert(record.run.clone(), earlier_run.to_owned());
+                return None;
+            }
+            RequestAnswer::Unanswered => return None,
+            RequestAnswer::No => "denied",
+            RequestAnswer::Expired => "expired",
+            RequestAnswer::Withdrawn | RequestAnswer::Void => "void",
+        };
+        Some((earlier_run.to_owned(), word))
     }
 }
 

@@ -1,13 +1,14 @@
 //! Answers to requests, compared with the landings that follow them.
 //!
 //! Owns: noticing that a change landed which a person had declined, or its proposer had taken back. Never: calls that tampering: the tape
-//! says what happened, and versions before December 2026 let a yes land that came at the same moment as a no.
+//! says what happened, and earlier versions let a yes land that came at the same moment as a no.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use crate::RecordKind;
+use crate::request_answer::{RequestAnswer, read_answer};
 use crate::runs::fact_of;
 
 /// Most requests and most answers that are remembered. A tape that has more is read on, and this is no longer noticed in it.
@@ -65,20 +66,17 @@ impl RequestAnswers {
     }
 
     fn take_consent(&mut self, line: u64, run: &str, body: &Value) {
-        let Some(asked) = body.get("answers").and_then(Value::as_str) else {
-            return;
-        };
-        if asked.len() > LONGEST_ID || run.len() > LONGEST_ID {
-            return;
-        }
-        let by_person = body.get("consent").is_some_and(|consent| !consent.is_null());
-        let is_withdrawn = body.get("void").and_then(Value::as_str) == Some("withdrawn");
-        if body.get("given").and_then(Value::as_bool) == Some(true) {
-            if self.approved.len() < MOST_KEPT {
+        let is_short = |asked: &str| asked.len() <= LONGEST_ID && run.len() <= LONGEST_ID;
+        match read_answer(body).filter(|(asked, _)| is_short(asked)) {
+            Some((asked, RequestAnswer::Yes)) if self.approved.len() < MOST_KEPT => {
                 self.approved.insert(run.to_owned(), asked.to_owned());
             }
-        } else if (by_person || is_withdrawn) && self.declined.len() < MOST_KEPT {
-            self.declined.entry(asked.to_owned()).or_insert(line);
+            Some((asked, RequestAnswer::No | RequestAnswer::Withdrawn))
+                if self.declined.len() < MOST_KEPT =>
+            {
+                self.declined.entry(asked.to_owned()).or_insert(line);
+            }
+            Some(_) | None => {}
         }
     }
 }

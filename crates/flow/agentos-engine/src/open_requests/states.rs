@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use agentos_evidence::{Record, RecordKind};
+use agentos_evidence::{Record, RecordKind, RecoveredEnd, read_recovery};
 use agentos_policy::{Effect, Reason};
 use agentos_tool::Timestamp;
 use schemars::JsonSchema;
@@ -174,18 +174,14 @@ pub(super) fn list_requests(
                 StepKind::Intended(writes.and_then(serde_json::Value::as_str) != Some("work-tree-only"))
             }
             RecordKind::Recovered => {
-                // The record is of the run that found the landing, and names the one that was interrupted. A record about the tape
-                // itself has neither member.
-                let text = |name: &str| record.body.get(name).and_then(serde_json::Value::as_str);
-                let kind = match text("outcome") {
-                    Some("finished" | "superseded") => Some(StepKind::Landed),
-                    Some("rolled-back") => Some(StepKind::Ended),
-                    Some(_) | None => None,
-                };
-                steps.extend(text("run").zip(kind).map(|(run, kind)| RequestStep {
+                // The record is of the run that found the landing, and names the one that was interrupted.
+                steps.extend(read_recovery(&record.body).map(|(run, end)| RequestStep {
                     run: run.to_owned(),
                     at: record.ts.clone(),
-                    kind,
+                    kind: match end {
+                        RecoveredEnd::Made => StepKind::Landed,
+                        RecoveredEnd::RolledBack => StepKind::Ended,
+                    },
                 }));
                 continue;
             }
