@@ -47,10 +47,17 @@ impl Repository {
     /// # Errors
     /// When it cannot be finished. The journal stays then, and the next call tries again.
     pub fn recover(&self) -> Result<Option<Recovered>, ExecError> {
-        if self.unfinished()?.is_none() {
-            return Ok(None);
-        }
-        Ok(self.pause_landings()?.recovered)
+        Ok(self.begin_recovery()?.and_then(|pause| pause.recovered))
+    }
+
+    /// Finishes or rolls back a landing that was interrupted, and lets none begin until the value is dropped, so that the caller can
+    /// record it first. `None` if there is none.
+    ///
+    /// # Errors
+    /// Those of [`Self::pause_landings`].
+    pub fn begin_recovery(&self) -> Result<Option<LandingPause>, ExecError> {
+        // Most calls find nothing, and need not wait for a landing of somebody else.
+        self.unfinished()?.map(|_| self.pause_landings()).transpose()
     }
 
     /// Waits until no landing is under way, finishes or rolls back one that was interrupted, and lets none begin until the value is

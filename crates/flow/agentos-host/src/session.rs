@@ -13,7 +13,7 @@ use agentos_engine::ports::{
 };
 use agentos_engine::settle::RunEffects;
 use agentos_evidence::{RecordKind, Store};
-use agentos_executor::{CopyFolder, ExecError, Recovered, Repository};
+use agentos_executor::{CopyFolder, Recovered, Repository};
 use agentos_tool::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -263,13 +263,11 @@ fn recover_and_record(
     repo: &Repository,
     tape: &mut Tape,
 ) -> Result<Option<Recovered>, EffectError> {
-    let failed = |error: ExecError| repository::exec_error(&error);
-    if repo.unfinished().map_err(failed)?.is_none() {
-        return Ok(None);
-    }
     // Paused until the record is durable, so that nobody answers a request whose change has just landed.
-    let pause = repo.pause_landings().map_err(failed)?;
-    let Some(recovered) = pause.recovered.clone() else {
+    let pause = repo
+        .begin_recovery()
+        .map_err(|error| repository::exec_error(&error))?;
+    let Some(recovered) = pause.as_ref().and_then(|pause| pause.recovered.clone()) else {
         return Ok(None);
     };
     host.notify(recovered_notice(&recovered));
