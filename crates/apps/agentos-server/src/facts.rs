@@ -32,13 +32,7 @@ pub fn read_facts(parts: &Parts, access: &ServiceAccess) -> RequestFacts {
     // header are refused, also equal ones.
     let authority = parts.uri.authority();
     let authority = authority.map(|authority| authority.as_str().to_ascii_lowercase());
-    if hosts.len() != 1
-        || authority
-            .as_ref()
-            .is_some_and(|authority| !hosts.contains(authority))
-    {
-        hosts.extend(authority);
-    }
+    hosts.extend(authority.filter(|authority| hosts != [authority.as_str()]));
     let cookie = find_cookie(&parts.headers);
     let token = find_token(&parts.headers);
     let compare = |is_right: fn(&ServiceAccess, &str) -> bool| match token.as_deref() {

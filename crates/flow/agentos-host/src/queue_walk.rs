@@ -78,6 +78,11 @@ impl WalkState {
     #[must_use]
     pub fn press(self, key: &str, diff: &[u8]) -> (Self, WalkEffect, Vec<u8>) {
         let key = key.trim();
+        if self == Self::Request
+            && let Some(reason) = read_reason(key)
+        {
+            return (self, WalkEffect::Deny, reason.as_bytes().to_vec());
+        }
         let stay = |state: Self, effect| (state, effect, Vec::new());
         match (self, key) {
             (_, "q" | "quit") => stay(Self::Request, WalkEffect::End),
@@ -85,10 +90,6 @@ impl WalkState {
             // A person who only presses Enter has not read the question.
             (Self::Request, "n" | "no" | "") => stay(Self::Request, WalkEffect::Skip),
             (Self::Request, "d" | "deny") => stay(Self::Request, WalkEffect::Deny),
-            (Self::Request, key) if deny_reason(key).is_some() => {
-                let reason = deny_reason(key).unwrap_or_default();
-                (Self::Request, WalkEffect::Deny, reason.as_bytes().to_vec())
-            }
             (Self::Request, "s" | "show") => stay(Self::Request, WalkEffect::ShowDiff),
             (Self::Request, "e" | "explain") => stay(Self::Request, WalkEffect::Explain),
             (Self::Request, "E" | "edit") => stay(Self::Request, WalkEffect::Edit),
@@ -100,7 +101,7 @@ impl WalkState {
 }
 
 /// Returns the reason behind the key for a denial. `None` for any other line.
-fn deny_reason(line: &str) -> Option<&str> {
+fn read_reason(line: &str) -> Option<&str> {
     let (key, reason) = line.split_once(' ')?;
     matches!(key, "d" | "deny").then(|| reason.trim())
 }

@@ -74,7 +74,7 @@ fn read_comment(text: Option<&str>) -> Result<Option<&str>, EffectError> {
     if letters > LONGEST_COMMENT {
         let message =
             format!("the comment has {letters} characters, and at most {LONGEST_COMMENT} are allowed");
-        return Err(usage_error(message).hint("the request is still open"));
+        return Err(usage_error(message).hint("nothing was recorded; deny again with a shorter one"));
     }
     // Agents and models read it as it is. What no screen shows could say something else to them.
     let shown = |letter: char| matches!(letter, '\n' | '\r' | '\t') || !is_hidden(letter);
@@ -83,7 +83,7 @@ fn read_comment(text: Option<&str>) -> Result<Option<&str>, EffectError> {
             "the comment has a character that no screen shows (U+{:04X})",
             u32::from(hidden)
         );
-        return Err(usage_error(message).hint("the request is still open"));
+        return Err(usage_error(message).hint("nothing was recorded; deny again without it"));
     }
     Ok(text.map(str::trim).filter(|text| !text.is_empty()))
 }

@@ -118,7 +118,7 @@ pub struct RetryArgs {
     /// Run whose task is done again
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// Remark on the earlier answer for the tool, such as "keep the name" [usual: the comment of who declined it]
+    /// Remark on the earlier answer for the tool, such as "keep the name" [usual: the comment of its denial]
     #[arg(long = "with", value_name = "TEXT")]
     pub remark: Option<String>,
     /// Ask this provider instead

@@ -5,7 +5,7 @@
 use clap::Args;
 
 /// Ways in which every verb accepts a run, for the end of the help.
-const RUN_REFERENCES: &str = "A verb that takes a RUN accepts `@` (the last run; a denial is none), `@-` or `@~2` (one before it), the short id that `agentos log` shows, the beginning\n\
+const RUN_REFERENCES: &str = "A verb that takes a RUN accepts `@` (the last run; denials do not count), `@-` or `@~2` (one before it), the short id that `agentos log` shows, the beginning\n\
                                   of an id, or a commit that a run made.";
 
 /// Arguments of `log`.
