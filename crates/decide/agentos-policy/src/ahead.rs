@@ -16,8 +16,8 @@
 //! Owns: the answer that is certain. Never: allows anything; a change is judged as a whole once it exists.
 
 use crate::file::Action;
-use crate::reasons::ReasonList;
-use crate::set::{PolicySet, no_rule_reason};
+use crate::reasons::{ReasonList, no_rule_reason};
+use crate::set::PolicySet;
 use crate::touch::TouchSet;
 use crate::{Decision, Effect, FactsSummary, Rule, ToolFacts};
 
@@ -123,7 +123,8 @@ impl PolicySet {
                 MatchCertainty::Never => continue,
                 MatchCertainty::Always if rule.effect() == Effect::Deny => {
                     is_denied = true;
-                    reasons.add_rule(index, rule, question.path);
+                    // A rule that certainly matches limits no loss.
+                    reasons.add_rule(index, rule, question.path, None);
                 }
                 MatchCertainty::Maybe | MatchCertainty::Always => {}
             }

@@ -2,6 +2,7 @@
 //!
 //! Owns: the effect, its reasons, and the facts they are about. Never: evaluates a rule; `set` does.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use agentos_landing::RefusalCode;
@@ -51,6 +52,9 @@ pub struct Reason {
     pub effect: Effect,
     /// Purpose of the rule, in its own words.
     pub why: String,
+    /// Loss that the rule limits, as in `72 of 75 lines`. `None` if the rule limits no loss. Untrusted: it names paths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
     /// Remedy, in the rule's own words. `None` if the rule names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
@@ -64,6 +68,17 @@ pub struct Reason {
     pub code: RefusalCode,
 }
 
+impl Reason {
+    /// Returns the purpose of the rule, followed by the loss that it found.
+    #[must_use]
+    pub fn sentence(&self) -> Cow<'_, str> {
+        match &self.found {
+            Some(found) => Cow::Owned(format!("{}: {found}", self.why)),
+            None => Cow::Borrowed(&self.why),
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     /// Writes one line, as in `deny src/a.rs: it adds a credential (floor.secrets, built-in/floor.toml:3)`. The line
     /// quotes untrusted paths and repository text: escape it for a terminal.
@@ -73,7 +88,7 @@ impl fmt::Display for Reason {
         if self.and_more > 0 {
             write!(f, " and {} more", self.and_more)?;
         }
-        write!(f, ": {} ({}, {}", self.why, self.rule, self.source)?;
+        write!(f, ": {} ({}, {}", self.sentence(), self.rule, self.source)?;
         match self.line {
             Some(line) => write!(f, ":{line})"),
             None => f.write_str(")"),

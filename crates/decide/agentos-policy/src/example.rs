@@ -6,6 +6,7 @@ use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 
 use crate::fault::RuleFault;
 use crate::file::{Action, RuleExample, RuleText};
+use crate::loss::{FileLoss, LargestLosses};
 use crate::question::{EnumSet, PathMatch, Question};
 use crate::rule::source_of;
 use crate::time::{self, Weekday};
@@ -117,10 +118,25 @@ fn matches_example(
         bytes: example.bytes.unwrap_or(1),
         files: example.files.unwrap_or(1),
         deleted: example.deleted.unwrap_or(u64::from(action == Action::Delete)),
+        loss: example_loss(example),
+        lost_files: example.lost_files.unwrap_or(0),
+        largest: LargestLosses::default(),
         tool: &tool,
     };
     let hit = asked.is_some_and(|asked| asked.hits.get(index).copied().unwrap_or(false));
     rule.matches_tool(&tool) && rule.matches_question(&question, hit)
+}
+
+/// Returns a loss that has the numbers of the example.
+fn example_loss(example: &RuleExample) -> FileLoss {
+    let net = example.net_removed.unwrap_or(0);
+    let old_lines = example.old_lines.unwrap_or(1).max(net);
+    FileLoss {
+        old_lines,
+        new_lines: old_lines - net,
+        lost_lines: example.lost_percent.unwrap_or(0).saturating_mul(old_lines) / 100,
+        is_lost: false,
+    }
 }
 
 fn example_time(example: &RuleExample) -> Option<Timestamp> {

@@ -62,6 +62,14 @@ pub struct QuestionFacts {
     pub files: u64,
     /// Number of paths deleted in the whole change.
     pub deleted: u64,
+    /// Number of files that the whole change takes away: deleted or emptied, and not renamed or moved.
+    pub lost_files: u64,
+    /// Number of lines before the change, of the file or of all files.
+    pub old_lines: u64,
+    /// Number of lines before the change minus the lines after it.
+    pub net_removed: u64,
+    /// Share of the file's old lines, in percent, that the change adds nowhere; 0 for the whole change.
+    pub lost_percent: u64,
 }
 
 /// Reference to a rule, with its purpose and remedy.
@@ -199,6 +207,10 @@ fn question_facts(question: &Question<'_>) -> QuestionFacts {
         bytes: question.bytes,
         files: question.files,
         deleted: question.deleted,
+        lost_files: question.lost_files,
+        old_lines: question.loss.old_lines,
+        net_removed: question.loss.net_removed(),
+        lost_percent: question.loss.lost_percent(),
     }
 }
 

@@ -2,12 +2,16 @@
 //!
 //! Owns: the names and types of the fields, and the position and hint of a syntax error. Never: judges a rule.
 
+mod kinds;
+
 use agentos_landing::RefusalCode;
 use agentos_tool::{Enforcement, ExecutionMode};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toml::Spanned;
 
+pub use self::kinds::Action;
+pub(crate) use self::kinds::{FileKind, FindingKind};
 use crate::time::Weekday;
 use crate::{Ecosystem, Effect, PolicyError, Preset, Touch};
 
@@ -100,6 +104,24 @@ pub(crate) struct RuleText {
     pub(crate) max_deleted: Option<u64>,
     /// Paths deleted in the whole change, more than.
     pub(crate) over_deleted: Option<u64>,
+    /// Files that the whole change takes away, at most: deleted or emptied, and more than half of their lines are not added to
+    /// another file. A renamed file does not count.
+    pub(crate) max_lost_files: Option<u64>,
+    /// Files that the whole change takes away, more than.
+    pub(crate) over_lost_files: Option<u64>,
+    /// Lines before the change, at most. A new file and binary data have none.
+    pub(crate) max_old_lines: Option<u64>,
+    /// Lines before the change, more than.
+    pub(crate) over_old_lines: Option<u64>,
+    /// Lines before the change minus the lines after it, at most.
+    pub(crate) max_net_removed: Option<u64>,
+    /// Lines before the change minus the lines after it, more than.
+    pub(crate) over_net_removed: Option<u64>,
+    /// Share of the file's old lines, in percent, that are removed and added nowhere in the change, at most. White space at
+    /// the ends of a line does not count. 0 for `land`.
+    pub(crate) max_lost_percent: Option<u64>,
+    /// Share of the file's old lines, in percent, that are removed and added nowhere in the change, more than.
+    pub(crate) over_lost_percent: Option<u64>,
     /// Number of the attempt, at most.
     pub(crate) max_attempt: Option<u64>,
     /// Number of the attempt, more than.
@@ -165,6 +187,14 @@ pub(crate) struct RuleExample {
     pub(crate) files: Option<u64>,
     /// Paths deleted in the whole change.
     pub(crate) deleted: Option<u64>,
+    /// Files that the whole change takes away.
+    pub(crate) lost_files: Option<u64>,
+    /// Lines before the change; 1 unless stated.
+    pub(crate) old_lines: Option<u64>,
+    /// Lines before the change minus the lines after it.
+    pub(crate) net_removed: Option<u64>,
+    /// Share of the file's old lines, in percent, that are lost.
+    pub(crate) lost_percent: Option<u64>,
     /// Number of the attempt.
     pub(crate) attempt: Option<u32>,
     /// Bytes of context sent to the tool.
@@ -176,138 +206,6 @@ pub(crate) struct RuleExample {
     pub(crate) hour: Option<String>,
     /// The day in UTC; Wednesday unless stated.
     pub(crate) weekday: Option<Weekday>,
-}
-
-/// Question that is asked about a path, or about a change as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// May the file be created?
-    Create,
-    /// May its content change?
-    Modify,
-    /// May it be deleted?
-    Delete,
-    /// May it continue another file's content under a new name? Asked in addition to `create`.
-    Rename,
-    /// May its executable bit change? Asked in addition to `modify` if both change.
-    Chmod,
-    /// May its text be sent to the tool?
-    Read,
-    /// May the change as a whole be written?
-    Land,
-}
-
-impl Action {
-    /// Returns the word used in JSON, in rules and on the screen.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Modify => "modify",
-            Self::Delete => "delete",
-            Self::Rename => "rename",
-            Self::Chmod => "chmod",
-            Self::Read => "read",
-            Self::Land => "land",
-        }
-    }
-}
-
-/// Kind of the resulting file, or of the base file for a deletion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FileKind {
-    /// No NUL byte, before or after the change.
-    Text,
-    /// A NUL byte, before or after the change. The diff shows such a file as data that nobody can read.
-    Binary,
-    /// A file that can be started as a program.
-    Executable,
-    /// A file that can be started as a program and could not be before.
-    NewExecutable,
-    /// A symbolic link.
-    Symlink,
-    /// A symbolic link whose new target is outside the repository, in git's own files, or not possible on every system.
-    OutsideLink,
-}
-
-impl FileKind {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Binary,
-        Self::Executable,
-        Self::NewExecutable,
-        Self::OutsideLink,
-        Self::Symlink,
-        Self::Text,
-    ];
-
-    /// Returns the word used in JSON, in rules and on the screen.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Binary => "binary",
-            Self::Executable => "executable",
-            Self::NewExecutable => "new-executable",
-            Self::Symlink => "symlink",
-            Self::OutsideLink => "outside-link",
-        }
-    }
-}
-
-/// Finding in added text, or in a file that is to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FindingKind {
-    /// A credential.
-    Secret,
-    /// Characters that change the reading direction, and tag characters: the text on the screen is not the text in
-    /// the file.
-    Bidi,
-    /// Characters of no width.
-    Invisible,
-    /// NUL bytes in a file that was text.
-    Nul,
-    /// A value that looks random, of no known kind. Only a hint: digests and ids look like this, too.
-    MaybeSecret,
-    /// A file whose new text is a diff, and whose old text was none.
-    DiffText,
-    /// A test file that loses tests or assertions, or in which more of them are skipped.
-    WeakensTests,
-    /// For `land`: the change does nothing but weaken tests.
-    OnlyWeakensTests,
-    /// The path lies in a folder that the resulting tree turns into a git directory.
-    GitDirectory,
-}
-
-impl FindingKind {
-    /// All kinds, in the order of their words.
-    pub(crate) const ALL: [Self; 9] = [
-        Self::Bidi,
-        Self::DiffText,
-        Self::GitDirectory,
-        Self::Invisible,
-        Self::MaybeSecret,
-        Self::Nul,
-        Self::OnlyWeakensTests,
-        Self::Secret,
-        Self::WeakensTests,
-    ];
-
-    /// Returns the word used in JSON, in rules and on the screen.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Secret => "secret",
-            Self::Bidi => "bidi",
-            Self::Invisible => "invisible",
-            Self::Nul => "nul",
-            Self::MaybeSecret => "maybe-secret",
-            Self::DiffText => "diff-text",
-            Self::WeakensTests => "weakens-tests",
-            Self::OnlyWeakensTests => "only-weakens-tests",
-            Self::GitDirectory => "git-directory",
-        }
-    }
 }
 
 /// Parses a policy file.

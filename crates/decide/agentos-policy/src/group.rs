@@ -3,6 +3,8 @@
 //! Owns: one group for each rule that matched, the rarest rule first. Never: leaves a rule out; only the list of
 //! paths of one rule is shortened, and the group says how many there are.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,6 +22,9 @@ pub struct RuleGroup<'a> {
     pub effect: Effect,
     /// Purpose of the rule, in its own words.
     pub why: &'a str,
+    /// Loss that the rule limits, for each path that is named, as in `72 of 75 lines`. Empty if the rule limits no loss.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<&'a str>,
     /// Remedy, in the rule's own words. `None` if the rule names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<&'a str>,
@@ -28,6 +33,17 @@ pub struct RuleGroup<'a> {
     /// Number of paths that the rule matched. 0 if it matched the change as a whole. An allow names one path only and
     /// counts the questions it answered.
     pub count: u64,
+}
+
+impl RuleGroup<'_> {
+    /// Returns the purpose of the rule, followed by the losses that it found.
+    #[must_use]
+    pub fn sentence(&self) -> Cow<'_, str> {
+        match self.found.as_slice() {
+            [] => Cow::Borrowed(self.why),
+            found => Cow::Owned(format!("{}: {}", self.why, found.join(", "))),
+        }
+    }
 }
 
 /// Sorts reasons so that those of one rule are adjacent: strictest first, then the rule with the fewest reasons, then
@@ -57,11 +73,13 @@ pub(crate) fn group_reasons(reasons: &[Reason]) -> Vec<RuleGroup<'_>> {
 fn build_group(reasons: &[Reason]) -> Option<RuleGroup<'_>> {
     let first = reasons.first()?;
     let paths = || reasons.iter().filter_map(|reason| reason.path.as_deref());
+    let found = reasons.iter().filter_map(|reason| reason.found.as_deref());
     let further: u64 = reasons.iter().map(|reason| reason.and_more).sum();
     Some(RuleGroup {
         rule: &first.rule,
         effect: first.effect,
         why: &first.why,
+        found: found.take(NAMED_PATHS).collect(),
         fix: first.fix.as_deref(),
         paths: paths().take(NAMED_PATHS).collect(),
         count: (paths().count() as u64).saturating_add(further),

@@ -69,6 +69,7 @@ mod hooks_path;
 mod layer;
 mod lint;
 mod load;
+mod loss;
 mod plain;
 mod preset;
 mod question;

@@ -158,6 +158,9 @@ fn check_wide_allow(rule: &Rule, text: &RuleText, say: &mut impl FnMut(LintTopic
         text.max_bytes,
         text.max_files,
         text.max_deleted,
+        text.max_lost_files,
+        text.max_net_removed,
+        text.max_lost_percent,
     ];
     let sized = text
         .action
@@ -295,6 +298,10 @@ fn limits_cover(
         (by.max_bytes, of.max_bytes),
         (by.max_files, of.max_files),
         (by.max_deleted, of.max_deleted),
+        (by.max_lost_files, of.max_lost_files),
+        (by.max_old_lines, of.max_old_lines),
+        (by.max_net_removed, of.max_net_removed),
+        (by.max_lost_percent, of.max_lost_percent),
         (by.max_attempt, of.max_attempt),
         (by.max_context_bytes, of.max_context_bytes),
     ]
@@ -307,6 +314,10 @@ fn limits_cover(
             (by.over_bytes, of.over_bytes),
             (by.over_files, of.over_files),
             (by.over_deleted, of.over_deleted),
+            (by.over_lost_files, of.over_lost_files),
+            (by.over_old_lines, of.over_old_lines),
+            (by.over_net_removed, of.over_net_removed),
+            (by.over_lost_percent, of.over_lost_percent),
             (by.over_attempt, of.over_attempt),
             (by.over_context_bytes, of.over_context_bytes),
         ]

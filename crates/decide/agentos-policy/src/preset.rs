@@ -1,6 +1,18 @@
 //! Presets: built-in sets of rules to build on or to start from.
 //!
 //! Owns: the presets and their texts. Never: the floor, which no preset replaces.
+//!
+//! `default`, `solo` and `team` ask about a change that destroys. Their limits were chosen by the last 200 commits without
+//! merges of each of ten public repositories (click, requests, express, ripgrep, cobra, gin, gson, fastify, zustand and jq, August
+//! 2026). `cargo run -p agentos-policy --example ask_rate -- REPOSITORY...` makes the table; 4 of the 2,000 commits could not be
+//! read.
+//!
+//! | rule | asks about | with other limits |
+//! |---|---|---|
+//! | more than 3 lost files | 4 of 1,996 (0.2 %) | 1: 9, 2: 5, 5: 2, 10: 0 |
+//! | over 200 lines more removed than added | 11 (0.6 %) | 50: 37, 100: 13, 300: 7, 500: 5 |
+//! | more than half of a file of over 20 lines | 17 (0.9 %) | over 10 lines: 18, over 50: 10; two thirds: 9 |
+//! | one of the three | 28 (1.4 %) | 100 lines: 29, 300: 25; 5 files: 26; two thirds: 20 |
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

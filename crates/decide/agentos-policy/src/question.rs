@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::FactsSummary;
 use crate::file::{Action, FileKind, FindingKind};
+use crate::loss::{FileLoss, LargestLosses};
+use crate::rule::LIMITS;
 use crate::time::WeekMoment;
 use crate::touch::TouchSet;
 
@@ -66,12 +68,18 @@ pub(crate) struct Question<'a> {
     pub(crate) bytes: u64,
     pub(crate) files: u64,
     pub(crate) deleted: u64,
+    /// Loss of the file. For the whole change: its lines before and after, and nothing else.
+    pub(crate) loss: FileLoss,
+    /// Number of files that the whole change takes away.
+    pub(crate) lost_files: u64,
+    /// Files that lose most, in words. Empty unless the question is about the whole change.
+    pub(crate) largest: LargestLosses,
     pub(crate) tool: &'a ToolFacts,
 }
 
 impl Question<'_> {
     /// Returns the numbers that limits apply to, in the order of a rule's limits.
-    pub(crate) fn limited_numbers(&self) -> [u64; 8] {
+    pub(crate) fn limited_numbers(&self) -> [u64; LIMITS] {
         [
             self.added,
             self.removed,
@@ -79,9 +87,47 @@ impl Question<'_> {
             self.bytes,
             self.files,
             self.deleted,
+            self.lost_files,
+            self.loss.old_lines,
+            self.loss.net_removed(),
+            self.loss.lost_percent(),
             u64::from(self.tool.attempt),
             self.tool.context_bytes,
         ]
+    }
+}
+
+impl Question<'_> {
+    /// Describes the loss that a limit is about, with numbers and the files that lose most. `None` if the limit is not about a
+    /// loss.
+    pub(crate) fn describe_loss(&self, limit: &str) -> Option<String> {
+        let name_files = |count: u64, names: &[String]| {
+            let more = count.saturating_sub(names.len() as u64);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            format!("{}{more}", names.join(", "))
+        };
+        match limit {
+            "lost_files" => {
+                let names = name_files(self.lost_files, &self.largest.gone);
+                Some(format!("{} ({names})", self.lost_files))
+            }
+            "net_removed" if self.largest.shorter.is_empty() => {
+                Some(format!("{} lines", self.loss.net_removed()))
+            }
+            "net_removed" => {
+                let names = self.largest.shorter.join(", ");
+                Some(format!("{} lines, most in {names}", self.loss.net_removed()))
+            }
+            "lost_percent" => Some(format!(
+                "{} of {} lines",
+                self.loss.lost_lines, self.loss.old_lines
+            )),
+            _ => None,
+        }
     }
 }
 
@@ -287,6 +333,9 @@ pub(crate) fn read_question<'t>(
         bytes: 0,
         files: 1,
         deleted: 0,
+        loss: FileLoss::default(),
+        lost_files: 0,
+        largest: LargestLosses::default(),
         tool,
     }
 }

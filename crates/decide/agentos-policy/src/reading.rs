@@ -7,6 +7,7 @@ use agentos_landing::RepoPath;
 
 use crate::digest::hash_parts;
 use crate::file::{Action, FindingKind};
+use crate::loss::{FileLoss, LargestLosses};
 use crate::question::{EnumSet, Question, read_question};
 use crate::set::PolicySet;
 use crate::touch::TouchSet;
@@ -80,6 +81,9 @@ impl ReadPolicy<'_> {
             bytes: 0,
             files: 1,
             deleted: 0,
+            loss: FileLoss::default(),
+            lost_files: 0,
+            largest: LargestLosses::default(),
             tool: self.tool,
         }
     }

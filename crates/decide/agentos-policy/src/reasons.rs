@@ -3,7 +3,9 @@
 //! Owns: one entry for each ask and deny, one for each allowing rule however many paths it allowed. Never: drops a
 //! rule that matched.
 
-use crate::{Effect, Reason, Rule, group};
+use agentos_landing::RefusalCode;
+
+use crate::{Effect, Layer, Reason, Rule, group};
 
 /// Reasons in the order in which rules matched.
 #[derive(Debug, Default)]
@@ -18,9 +20,9 @@ impl ReasonList {
         self.list.push(reason);
     }
 
-    pub(crate) fn add_rule(&mut self, index: usize, rule: &Rule, path: Option<&str>) {
+    pub(crate) fn add_rule(&mut self, index: usize, rule: &Rule, path: Option<&str>, found: Option<String>) {
         match rule.effect {
-            Effect::Ask | Effect::Deny => self.list.push(rule.to_reason(path)),
+            Effect::Ask | Effect::Deny => self.list.push(rule.to_reason(path, found)),
             // Every path of a change is allowed by some rule. One entry per rule keeps the report short; asks and
             // denies are listed one by one because a person has to see each.
             Effect::Allow => {
@@ -34,7 +36,7 @@ impl ReasonList {
                     Some(reason) => reason.and_more += 1,
                     None => {
                         *place = Some(self.list.len());
-                        self.list.push(rule.to_reason(path));
+                        self.list.push(rule.to_reason(path, found));
                     }
                 }
             }
@@ -44,5 +46,36 @@ impl ReasonList {
     /// Returns the reasons, each once: strictest first, then by rule, the rarest rule first.
     pub(crate) fn into_sorted(self) -> Vec<Reason> {
         group::sort_reasons(self.list)
+    }
+}
+
+/// Makes the reason of a layer without a rule that matches.
+pub(crate) fn no_rule_reason(layer: Layer, path: Option<&str>) -> Reason {
+    Reason {
+        rule: "no-rule".to_owned(),
+        layer,
+        source: format!("{} policy", layer.as_str()),
+        line: None,
+        effect: Effect::Deny,
+        why: "no rule allows this".to_owned(),
+        found: None,
+        fix: Some(format!(
+            "add a rule that allows it to the {} policy",
+            layer.as_str()
+        )),
+        path: path.map(str::to_owned),
+        and_more: 0,
+        code: RefusalCode::ProtectedPath,
+    }
+}
+
+/// Makes the reason of a path that cannot be safe.
+pub(crate) fn unsafe_path_reason(path: &str, code: RefusalCode, message: &str) -> Reason {
+    Reason {
+        rule: "safe-path".to_owned(),
+        why: message.to_owned(),
+        fix: None,
+        code,
+        ..no_rule_reason(Layer::Floor, Some(path))
     }
 }

@@ -15,6 +15,9 @@ use crate::{Effect, Layer, PolicyError, PolicySource, Reason, RuleRef, ToolFacts
 
 mod check;
 
+/// Number of facts that a rule can limit.
+pub(crate) const LIMITS: usize = 12;
+
 /// Checked rule of a policy set.
 #[derive(Debug, Clone)]
 pub struct Rule {
@@ -50,8 +53,8 @@ pub(crate) struct RuleConditions {
     pub(crate) ecosystems: Option<TouchSet>,
     pub(crate) hours: Option<Vec<HourRange>>,
     pub(crate) weekdays: Option<Vec<Weekday>>,
-    pub(crate) limits: [NumberLimit; 8],
-    /// True if at least one of `limits` is stated. Most rules state none, and their seven comparisons are skipped.
+    pub(crate) limits: [NumberLimit; LIMITS],
+    /// True if at least one of `limits` is stated. Most rules state none, and their comparisons are skipped.
     limited: bool,
 }
 
@@ -248,7 +251,20 @@ impl Rule {
                     .all(|(limit, number)| limit.accepts(number)))
     }
 
-    pub(crate) fn to_reason(&self, path: Option<&str>) -> Reason {
+    /// Describes the loss that the rule limits, as in `72 of 75 lines`. `None` if the rule limits no loss, or allows.
+    pub(crate) fn describe_loss(&self, question: &Question<'_>) -> Option<String> {
+        if !self.conditions.limited || self.effect == Effect::Allow {
+            return None;
+        }
+        let limits = self.conditions.limits.iter().filter(|limit| limit.is_stated());
+        let words: Vec<String> = limits
+            .filter_map(|limit| question.describe_loss(limit.name))
+            .collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+
+    /// Makes the reason that this rule gives. `found` describes the loss that it limits.
+    pub(crate) fn to_reason(&self, path: Option<&str>, found: Option<String>) -> Reason {
         Reason {
             rule: self.id.clone(),
             layer: self.layer,
@@ -256,6 +272,7 @@ impl Rule {
             line: Some(self.line),
             effect: self.effect,
             why: self.why.clone(),
+            found,
             fix: self.fix.clone(),
             path: path.map(str::to_owned),
             and_more: 0,
@@ -264,7 +281,7 @@ impl Rule {
     }
 }
 
-fn number_limits(text: &RuleText) -> [NumberLimit; 8] {
+fn number_limits(text: &RuleText) -> [NumberLimit; LIMITS] {
     let limit = |max_name: &'static str, over, max| NumberLimit {
         name: max_name.trim_start_matches("max_"),
         max_name,
@@ -278,6 +295,10 @@ fn number_limits(text: &RuleText) -> [NumberLimit; 8] {
         limit("max_bytes", text.over_bytes, text.max_bytes),
         limit("max_files", text.over_files, text.max_files),
         limit("max_deleted", text.over_deleted, text.max_deleted),
+        limit("max_lost_files", text.over_lost_files, text.max_lost_files),
+        limit("max_old_lines", text.over_old_lines, text.max_old_lines),
+        limit("max_net_removed", text.over_net_removed, text.max_net_removed),
+        limit("max_lost_percent", text.over_lost_percent, text.max_lost_percent),
         limit("max_attempt", text.over_attempt, text.max_attempt),
         limit(
             "max_context_bytes",

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use agentos_landing::{Change, RefusalCode, RepoPath, ResultFacts};
+use agentos_landing::{Change, RepoPath, ResultFacts};
 
 use crate::content::{self, TestComparison};
 use crate::digest::{digest_sources, hash_parts};
@@ -18,13 +18,13 @@ use crate::file::{Action, FindingKind, RuleText};
 use crate::globs::GlobMatcher;
 use crate::hooks_path::HooksPath;
 use crate::load::{LayerPreset, LoadedRules};
+use crate::loss::{ChangeLosses, LargestLosses};
 use crate::question::{self, EnumSet, InspectedChange, PathMatch, Question, QuestionSink, read_question};
-use crate::reasons::ReasonList;
+use crate::reasons::{ReasonList, no_rule_reason, unsafe_path_reason};
 use crate::rule::source_of;
 use crate::touch::{self, TouchSet};
 use crate::{
-    Decision, Effect, FactsSummary, Layer, PolicyError, PolicySource, Reason, Rule, ToolFacts, Touch,
-    example, glob, load,
+    Decision, Effect, FactsSummary, PolicyError, PolicySource, Rule, ToolFacts, Touch, example, glob, load,
 };
 
 /// Rules from all sources. The floor is always among them.
@@ -204,6 +204,7 @@ impl PolicySet {
     ) -> Question<'t> {
         let change = found.change;
         let facts = question::count_change(change);
+        let losses = ChangeLosses::count(change);
         let by_path = question::findings_by_path(found.findings);
         let mut whole = Question {
             action: Action::Land,
@@ -215,12 +216,15 @@ impl PolicySet {
             bytes: 0,
             files: facts.files,
             deleted: facts.deleted,
+            loss: losses.sum_lines(),
+            lost_files: losses.lost_files(),
+            largest: LargestLosses::default(),
             tool,
         };
         // A change may remove a test as part of real work, so weaker tests alone are only a finding.
         // `only-weakens-tests` needs every file to be a test file and none to gain anything.
         let (mut all_tests, mut stronger) = (true, false);
-        for file in change.files() {
+        for (file, loss) in change.files().iter().zip(&losses.files) {
             let path = file.path.as_str();
             let asked = self.match_path(path);
             // One question is built per path and changed per action below: most facts are the same for all actions on
@@ -233,6 +237,7 @@ impl PolicySet {
                 added: file.stats.added,
                 removed: file.stats.removed,
                 bytes: file.new.as_ref().map_or(0, |new| new.content.len() as u64),
+                loss: *loss,
                 ..whole.clone()
             };
             if found.facts.is_in_git_directory(&file.path) {
@@ -261,6 +266,7 @@ impl PolicySet {
         if all_tests && !stronger && whole.findings.contains(FindingKind::WeakensTests) {
             whole.findings.insert(FindingKind::OnlyWeakensTests);
         }
+        whole.largest = losses.name_largest(change);
         put(&whole, None);
         whole
     }
@@ -321,7 +327,8 @@ impl PolicySet {
                 if let Some(Some(standing)) = self.preset_index.get(*index) {
                     answered |= 1 << standing;
                 }
-                reasons.add_rule(*index, rule, path.map(|(path, _)| path));
+                let path = path.map(|(path, _)| path);
+                reasons.add_rule(*index, rule, path, rule.describe_loss(question));
             }
         }
         // Each layer with a preset answers for itself, so that a permissive user policy cannot fill the gaps of the
@@ -463,32 +470,4 @@ pub(crate) fn finding_names(findings: EnumSet<FindingKind>) -> Vec<String> {
         .filter(|kind| findings.contains(*kind))
         .map(|kind| kind.as_str().to_owned())
         .collect()
-}
-
-pub(crate) fn no_rule_reason(layer: Layer, path: Option<&str>) -> Reason {
-    Reason {
-        rule: "no-rule".to_owned(),
-        layer,
-        source: format!("{} policy", layer.as_str()),
-        line: None,
-        effect: Effect::Deny,
-        why: "no rule allows this".to_owned(),
-        fix: Some(format!(
-            "add a rule that allows it to the {} policy",
-            layer.as_str()
-        )),
-        path: path.map(str::to_owned),
-        and_more: 0,
-        code: RefusalCode::ProtectedPath,
-    }
-}
-
-fn unsafe_path_reason(path: &str, code: RefusalCode, message: &str) -> Reason {
-    Reason {
-        rule: "safe-path".to_owned(),
-        why: message.to_owned(),
-        fix: None,
-        code,
-        ..no_rule_reason(Layer::Floor, Some(path))
-    }
 }

@@ -195,7 +195,7 @@ impl Context {
 pub(crate) fn first_reason(decision: &Decision) -> String {
     decision.deciding().next().map_or_else(
         || "no rule allows it".to_owned(),
-        |reason| format!("{} ({})", reason.why, reason.rule),
+        |reason| format!("{} ({})", reason.sentence(), reason.rule),
     )
 }
 

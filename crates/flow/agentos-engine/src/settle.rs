@@ -423,7 +423,7 @@ pub(crate) fn explain_decision(mut outcome: Outcome, decision: Decision, lead: &
                 .as_ref()
                 .map(|path| format!("`{path}`: "))
                 .unwrap_or_default();
-            format!("{lead}: {place}{} (rule {})", reason.why, reason.rule)
+            format!("{lead}: {place}{} (rule {})", reason.sentence(), reason.rule)
         }
         None => format!("{lead}: no rule allows it"),
     };

@@ -90,7 +90,7 @@ fn publish_reason(reason: &Reason) -> ConsentReason {
     ConsentReason {
         rule: reason.rule.clone(),
         source: reason.source.clone(),
-        why: reason.why.clone(),
+        why: reason.sentence().into_owned(),
         fix: reason.fix.clone(),
         path: reason.path.clone(),
     }

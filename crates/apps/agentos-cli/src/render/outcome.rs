@@ -230,7 +230,7 @@ fn write_reasons(out: &mut String, outcome: &Outcome, verbose: bool) {
             out.push_str(&format!(
                 "  {} {place}{} {}\n",
                 paint_effect(reason.effect),
-                escape::line(&reason.why),
+                escape::line(&reason.sentence()),
                 paint(
                     style::DIM,
                     &format!(
@@ -272,7 +272,7 @@ pub fn format_groups(decision: &Decision) -> String {
         out.push_str(&format!(
             "  {} {place}{} {}\n",
             paint_effect(group.effect),
-            escape::line(group.why),
+            escape::line(&group.sentence()),
             paint(style::DIM, &format!("({})", escape::line(group.rule))),
         ));
     }

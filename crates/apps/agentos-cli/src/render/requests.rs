@@ -40,7 +40,7 @@ pub fn format_request(open: &OpenRequest, layout: &LogLayout) -> String {
     }
     for reason in open.reasons.iter().take(MOST_NAMED) {
         let rule = paint(style::WARN, &escape::line(&reason.rule));
-        out.push_str(&format!("  {rule}: {}\n", escape::line(&reason.why)));
+        out.push_str(&format!("  {rule}: {}\n", escape::line(&reason.sentence())));
     }
     if let Some(more) = open
         .reasons

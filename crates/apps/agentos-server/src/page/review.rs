@@ -197,8 +197,9 @@ fn list_reasons(reasons: &[Reason]) -> Vec<ShownReason> {
         false => reason.path.is_none(),
     });
     for reason in told {
-        let same =
-            |(known, _): &&mut (&Reason, Vec<&str>)| known.rule == reason.rule && known.why == reason.why;
+        let same = |(known, _): &&mut (&Reason, Vec<&str>)| {
+            known.rule == reason.rule && known.sentence() == reason.sentence()
+        };
         match shown.iter_mut().find(same) {
             Some((_, paths)) => paths.extend(reason.path.as_deref()),
             None => shown.push((reason, reason.path.as_deref().into_iter().collect())),
@@ -211,7 +212,7 @@ fn list_reasons(reasons: &[Reason]) -> Vec<ShownReason> {
             several => format!(" ({} files)", several.len()),
         };
         ShownReason {
-            why: mark(&format!("{}{place}", reason.why)),
+            why: mark(&format!("{}{place}", reason.sentence())),
             ..show_reason(reason)
         }
     };
@@ -233,7 +234,7 @@ fn show_reason(reason: &Reason) -> ShownReason {
     ShownReason {
         effect: format!("{:?}", reason.effect).to_lowercase(),
         rule: mark(&reason.rule),
-        why: mark(&reason.why),
+        why: mark(&reason.sentence()),
     }
 }
 

@@ -170,7 +170,7 @@ pub fn describe_request(request: &OpenRequest) -> RequestRow {
             .reasons
             .iter()
             .find(|reason| reason.effect != Effect::Allow)
-            .map(|reason| mark(&reason.why))
+            .map(|reason| mark(&reason.sentence()))
             .unwrap_or_default(),
     }
 }

@@ -124,6 +124,12 @@ fn check_combinations(text: &RuleText) -> Result<(), RuleFault> {
         (text.over_lines.is_some(), "over_lines"),
         (text.max_bytes.is_some(), "max_bytes"),
         (text.over_bytes.is_some(), "over_bytes"),
+        (text.max_old_lines.is_some(), "max_old_lines"),
+        (text.over_old_lines.is_some(), "over_old_lines"),
+        (text.max_net_removed.is_some(), "max_net_removed"),
+        (text.over_net_removed.is_some(), "over_net_removed"),
+        (text.max_lost_percent.is_some(), "max_lost_percent"),
+        (text.over_lost_percent.is_some(), "over_lost_percent"),
     ];
     // Reading changes nothing, so every number of a change is 0 and such a condition would always or never hold.
     if asks_only(Action::Read)

@@ -146,8 +146,8 @@ fn size_is_judged_once_for_the_whole_change() {
         ("400 files", files(400), "allow"),
         ("401 files", files(401), "ask too-large"),
         ("10001 files", files(10_001), "deny too-large"),
-        ("50 deletions", gone(50), "allow"),
-        ("51 deletions", gone(51), "ask too-large"),
+        ("3 deletions", gone(3), "allow"),
+        ("4 deletions", gone(4), "ask too-large"),
         ("50000 lines", lines(50_000), "allow"),
         ("50001 lines", lines(50_001), "ask too-large"),
     ];
@@ -285,7 +285,7 @@ fn the_explanation_names_rule_file_and_line() {
     insta::assert_snapshot!(decision.explanation(), @r"
     deny
       deny .github/workflows/ci.yml: a cloud model may not edit workflows (no-cloud-ci, .agentos/policy/team.toml:3)
-      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:104)
+      ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:131)
       allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:16)
       allow .github/workflows/ci.yml and 2 more: ordinary files may be edited (default.edit, built-in/default.toml:7)
       fix: edit the workflow by hand
@@ -340,7 +340,9 @@ fn every_built_in_answer_explains_itself() {
     ask default.invisible: it adds characters of no width, which can hide text from a reader
     ask default.many-files: it changes more than 400 files
     ask default.many-lines: it changes more than 50000 lines
-    ask default.many-deletions: it deletes more than 50 files
+    ask default.lost-files: it takes away more than 3 files
+    ask default.lost-lines: it removes over 200 lines more than it adds
+    ask default.most-of-a-file: more than half of this file is lost
     ask default.dependencies: dependency files decide what code is downloaded and run
     ask default.ci: continuous integration runs this with the project's own rights
     ask default.build: build scripts run on every machine that builds the project

@@ -187,7 +187,7 @@ fn mistakes_in_a_rule() {
       hint: a rule for `read` can use the path, its findings, the tool and `context_bytes`
     team.toml:7:28: rule `r`: `noon` in `hour` of an example is not a time of day
       hint: write it as `23:30`, in UTC
-    team.toml:7:1: unknown field `max_context`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `checked`, `target_ref`, `except_target_ref`, `findings`, `touches`, `ecosystems`, `hours`, `weekdays`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_bytes`, `over_bytes`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_attempt`, `over_attempt`, `max_context_bytes`, `over_context_bytes`, `examples`
+    team.toml:7:1: unknown field `max_context`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `checked`, `target_ref`, `except_target_ref`, `findings`, `touches`, `ecosystems`, `hours`, `weekdays`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_bytes`, `over_bytes`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_lost_files`, `over_lost_files`, `max_old_lines`, `over_old_lines`, `max_net_removed`, `over_net_removed`, `max_lost_percent`, `over_lost_percent`, `max_attempt`, `over_attempt`, `max_context_bytes`, `over_context_bytes`, `examples`
     team.toml:7:14: rule `r`: `target_ref` is empty, so the rule would never match
       hint: leave it out if it should not matter
     team.toml:7:21: rule `r`: `except_target_ref` is empty, so it excludes nothing
@@ -195,6 +195,6 @@ fn mistakes_in_a_rule() {
     team.toml:7:31: rule `r`: `main` in `target_ref` is not the name of a ref
       hint: write `refs/heads/main`
     team.toml:7:15: rule `r`: `refs/heads/[a` in `target_ref` is not a glob: unclosed character class; missing ']'
-    team.toml:7:1: unknown field `branch`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `checked`, `target_ref`, `except_target_ref`, `findings`, `touches`, `ecosystems`, `hours`, `weekdays`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_bytes`, `over_bytes`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_attempt`, `over_attempt`, `max_context_bytes`, `over_context_bytes`, `examples`
+    team.toml:7:1: unknown field `branch`, expected one of `id`, `effect`, `why`, `fix`, `code`, `action`, `paths`, `except_paths`, `kinds`, `provider`, `model`, `execution_mode`, `enforcement`, `checked`, `target_ref`, `except_target_ref`, `findings`, `touches`, `ecosystems`, `hours`, `weekdays`, `max_added`, `over_added`, `max_removed`, `over_removed`, `max_lines`, `over_lines`, `max_bytes`, `over_bytes`, `max_files`, `over_files`, `max_deleted`, `over_deleted`, `max_lost_files`, `over_lost_files`, `max_old_lines`, `over_old_lines`, `max_net_removed`, `over_net_removed`, `max_lost_percent`, `over_lost_percent`, `max_attempt`, `over_attempt`, `max_context_bytes`, `over_context_bytes`, `examples`
     "#);
 }

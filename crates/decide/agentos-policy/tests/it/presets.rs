@@ -21,6 +21,60 @@ fn many(count: usize, prefix: &str, old: Option<&str>, new: Option<&str>) -> Cha
     )
 }
 
+/// Lines that occur once each.
+fn numbered(from: usize, to: usize) -> String {
+    (from..to).map(|n| format!("let x{n} = {n};\n")).collect()
+}
+
+fn moved_many(count: usize) -> Change {
+    let texts: Vec<(String, String, String)> = (0..count)
+        .map(|n| {
+            (
+                format!("src/f{n}.rs"),
+                format!("lib/f{n}.rs"),
+                numbered(n * 100, n * 100 + 30),
+            )
+        })
+        .collect();
+    let edits = texts.iter().flat_map(|(from, to, text)| {
+        [
+            (from.as_str(), Some(text.as_str()), None),
+            (to.as_str(), None, Some(text.as_str())),
+        ]
+    });
+    change(&edits.collect::<Vec<_>>())
+}
+
+fn joined(count: usize) -> Change {
+    let parts: Vec<(String, String)> = (0..count)
+        .map(|n| (format!("src/f{n}.rs"), numbered(n * 100, n * 100 + 30)))
+        .collect();
+    let all: String = parts.iter().map(|(_, text)| text.as_str()).collect();
+    let edits = parts
+        .iter()
+        .map(|(path, text)| (path.as_str(), Some(text.as_str()), None));
+    change(
+        &edits
+            .chain([("src/all.rs", None, Some(all.as_str()))])
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn delete_lines(count: usize) -> Change {
+    change(&[("src/old.rs", Some(&numbered(0, count)), None)])
+}
+
+fn shortened(from: usize, to: usize) -> Change {
+    change(&[("src/lib.rs", Some(&numbered(0, from)), Some(&numbered(0, to)))])
+}
+
+fn split_in_two() -> Change {
+    change(&[
+        ("src/lib.rs", Some(&numbered(0, 75)), Some(&numbered(0, 20))),
+        ("src/part.rs", None, Some(&numbered(20, 75))),
+    ])
+}
+
 fn moved(from: &str, to: &str) -> Change {
     let text = lines(20);
     change(&[(from, Some(&text), None), (to, None, Some(&text))])
@@ -77,7 +131,17 @@ fn scenarios() -> Vec<(&'static str, Change, ToolFacts)> {
             many(1001, "src/f", Some("a\n"), Some("b\n")),
             local(),
         ),
-        ("21 deletions", many(21, "src/f", Some("a\n"), None), local()),
+        ("3 deletions", many(3, "src/f", Some("a\n"), None), local()),
+        ("4 deletions", many(4, "src/f", Some("a\n"), None), local()),
+        ("4 renames", moved_many(4), local()),
+        ("4 files join one", joined(4), local()),
+        ("a module of 200 lines goes", delete_lines(200), local()),
+        ("a module of 201 lines goes", delete_lines(201), local()),
+        ("21 lines become 10", shortened(21, 10), local()),
+        ("21 lines become 11", shortened(21, 11), local()),
+        ("20 lines become 1", shortened(20, 1), local()),
+        ("75 lines become 3", shortened(75, 3), local()),
+        ("75 lines are split in two", split_in_two(), local()),
         ("add a dependency", modify("Cargo.toml"), local()),
         ("add a dependency, cloud", modify("web/package.json"), cloud()),
         ("lock file alone", modify("Cargo.lock"), local()),
@@ -212,12 +276,47 @@ fn scenarios() -> Vec<(&'static str, Change, ToolFacts)> {
     ]
 }
 
+fn preset_set(preset: &str) -> PolicySet {
+    let text = format!("version = 1\npreset = \"{preset}\"\n");
+    PolicySet::load(&[source(Layer::Repository, "p.toml", &text)]).unwrap()
+}
+
+#[test]
+fn a_question_about_a_loss_names_files_and_numbers() {
+    let whole = [
+        many(24, "src/f", Some("a\n"), None),
+        delete_lines(9_499),
+        change(&[
+            ("src/a.rs", Some(&numbered(0, 75)), Some(&numbered(0, 3))),
+            ("src/b.rs", Some(&numbered(100, 140)), Some(&numbered(100, 110))),
+        ]),
+    ];
+    let mut shown = String::new();
+    for change in whole {
+        let decision = preset_set("default").judge(&change, &local());
+        for reason in decision.deciding() {
+            shown.push_str(&format!("{reason}\n"));
+        }
+        for group in decision
+            .grouped()
+            .iter()
+            .filter(|group| group.rule.contains("most"))
+        {
+            shown.push_str(&format!("{}: {}\n", group.paths.join(", "), group.sentence()));
+        }
+    }
+    insta::assert_snapshot!(shown, @r"
+    ask the change: it takes away more than 3 files: 24 (src/f0.rs, src/f1.rs, src/f10.rs and 21 more) (default.lost-files, built-in/default.toml:84)
+    ask the change: it removes over 200 lines more than it adds: 9499 lines, most in src/old.rs (9499) (default.lost-lines, built-in/default.toml:96)
+    ask src/a.rs: more than half of this file is lost: 72 of 75 lines (default.most-of-a-file, built-in/default.toml:108)
+    ask src/b.rs: more than half of this file is lost: 30 of 40 lines (default.most-of-a-file, built-in/default.toml:108)
+    src/a.rs, src/b.rs: more than half of this file is lost: 72 of 75 lines, 30 of 40 lines
+    ");
+}
+
 #[test]
 fn what_the_presets_answer_to_changes_of_real_work() {
-    let sets = ["solo", "team", "strict"].map(|preset| {
-        let text = format!("version = 1\npreset = \"{preset}\"\n");
-        PolicySet::load(&[source(Layer::Repository, "p.toml", &text)]).unwrap()
-    });
+    let sets = ["solo", "team", "strict"].map(preset_set);
     let mut table = format!("{:<30} {:<20} {:<20} {}\n", "", "solo", "team", "strict");
     for (what, change, tool) in scenarios() {
         let [solo, team, strict] = sets.each_ref().map(|set| word(&set.judge(&change, &tool)));
@@ -242,7 +341,17 @@ fn what_the_presets_answer_to_changes_of_real_work() {
     21 files                       allow                allow                ask too-large
     101 files                      allow                ask too-large        ask too-large
     1001 files                     ask too-large        ask too-large        deny too-large
-    21 deletions                   allow                ask too-large        ask too-large
+    3 deletions                    allow                allow                ask protected-path
+    4 deletions                    ask too-large        ask too-large        ask protected-path
+    4 renames                      allow                allow                ask protected-path
+    4 files join one               allow                allow                ask protected-path
+    a module of 200 lines goes     allow                allow                ask protected-path
+    a module of 201 lines goes     ask too-large        ask too-large        ask protected-path
+    21 lines become 10             ask too-large        ask too-large        allow
+    21 lines become 11             allow                allow                allow
+    20 lines become 1              allow                allow                allow
+    75 lines become 3              ask too-large        ask too-large        allow
+    75 lines are split in two      allow                allow                allow
     add a dependency               allow                ask protected-path   ask protected-path
     add a dependency, cloud        ask protected-path   ask protected-path   ask protected-path
     lock file alone                allow                ask protected-path   ask protected-path
@@ -293,10 +402,7 @@ fn what_the_presets_answer_to_changes_of_real_work() {
 
 #[test]
 fn what_the_presets_let_a_tool_see() {
-    let sets = ["solo", "team", "strict"].map(|preset| {
-        let text = format!("version = 1\npreset = \"{preset}\"\n");
-        PolicySet::load(&[source(Layer::Repository, "p.toml", &text)]).unwrap()
-    });
+    let sets = ["solo", "team", "strict"].map(preset_set);
     let key = format!("key = \"{}_{}\"\n", "ghp", "0123456789abcdefghijklmnopqrstuvwxyz");
     let large = |context_bytes| ToolFacts {
         context_bytes,

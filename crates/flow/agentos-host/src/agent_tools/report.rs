@@ -299,7 +299,7 @@ fn explain_policy(host: &Host, arguments: &Value) -> Result<AgentAnswer, EffectE
     let reasons = decision.reasons().iter().map(|reason| PolicyReason {
         rule: reason.rule.clone(),
         effect: reason.effect,
-        why: reason.why.clone(),
+        why: reason.sentence().into_owned(),
         path: reason.path.clone(),
     });
     let report = PolicyReport {
