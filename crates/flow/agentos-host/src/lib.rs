@@ -113,6 +113,7 @@ mod toolboxes;
 mod tools;
 mod undo;
 mod user_models;
+mod watched_base;
 mod words;
 
 // A front end may depend on the host and on crates of words only (`xtask/rules.toml`), so the host passes on the types of other

@@ -32,6 +32,7 @@ use crate::mails::name_author;
 use crate::notice::uncommitted_notice;
 use crate::search_folder::SearchFolder;
 use crate::tape::{TapeReader, evidence_error};
+use crate::watched_base::WatchedBase;
 
 /// Opens the host's repository.
 ///
@@ -181,11 +182,10 @@ impl ports::Repository for RepositoryPort {
     }
 
     fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
-        let base = self
-            .repo
-            .base(&to_exec_target(target))
-            .map_err(|error| repo_error(&error))?;
-        Ok(Box::new(base))
+        let stage = self.stop.open_base()?;
+        let base = self.repo.base(&to_exec_target(target));
+        let base = base.map_err(|error| repo_error(&error))?;
+        Ok(Box::new(WatchedBase::new(base, stage)))
     }
 
     fn policy(&self, target: &TargetInfo) -> Result<Rc<ActivePolicy>, EffectError> {
@@ -301,6 +301,7 @@ impl ports::Repository for RepositoryPort {
             records,
             failed: None,
         };
+        let _journal = self.stop.open_journal()?;
         let receipt = self
             .repo
             .land_signed(approved, &plan, &mut sink, wish.commit_signer());

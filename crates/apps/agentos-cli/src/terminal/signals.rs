@@ -9,7 +9,8 @@
 //! | work in progress | first signal | second signal |
 //! |---|---|---|
 //! | none that must end in order | the program ends at once | – |
-//! | a run | the run stops, records its end and signs it; the verb shows the outcome | the program ends at once |
+//! | a run that waits or writes | the run stops, records its end and signs it; the verb shows the outcome | the program ends at once |
+//! | a run that only reads, to place an answer | the program ends at once: nothing interrupts that work | – |
 //! | a short write, as of a key | the write is finished | the program ends at once |
 //! | a pager | Ctrl-C belongs to the pager; another signal is handled as by the work below it | as the first |
 //!
@@ -235,10 +236,17 @@ impl Signals {
             Reaction::End => Some(state.remains.clone()),
             Reaction::Wait => {
                 state.received = Some(signal);
+                let remains = state.remains.clone();
                 drop(state);
                 for work in works {
                     match work {
-                        Work::Run(control) => control.cancel(),
+                        Work::Run(control) => {
+                            control.cancel();
+                            // After the run was stopped: it opens no further base, so a run that reads now is found.
+                            if control.cut_off() {
+                                return Some(remains);
+                            }
+                        }
                         Work::Turn(stop) => stop.notify_one(),
                         Work::Orderly | Work::Pager => {}
                     }

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use agentos_testkit::cli::{CliOutput, program, send_signal};
-use agentos_testkit::repo::{TestRepo, make_fifo};
+use agentos_testkit::repo::{TestRepo, make_fifo, write_file};
 use agentos_testkit::server::{FakeServer, Reply};
 
 use crate::support::{
@@ -215,6 +215,54 @@ fn a_signal_ends_a_verb_that_waits_for_its_input() {
         close(writer, "");
         assert_eq!(output.code, Some(code), "{name}: {output}");
         assert_eq!(output.stderr, format!("{word}: nothing was written\n"));
+    }
+}
+
+/// Waits until the run has stored the answer that it was given: what follows is placing it.
+fn wait_for_answer(repo: &TestRepo) {
+    let blobs = repo.path().join(".git/agentos/blobs");
+    let is_stored = || {
+        let blobs = std::fs::read_dir(&blobs).into_iter().flatten().flatten();
+        blobs.filter(|blob| blob.path().extension().is_none()).count() > 0
+    };
+    while !is_stored() {
+        std::thread::yield_now();
+    }
+}
+
+/// Comparing this hunk with every line of the file takes far longer than a signal needs. A run that ignored the signal would
+/// refuse the answer, and end with 6.
+#[test]
+fn a_signal_ends_a_landing_that_takes_long() {
+    let lines: String = (0..400_000).map(|n| format!("line {}\n", n / 3)).collect();
+    let answer =
+        "--- a/big.txt\n+++ b/big.txt\n@@ -7,4 +7,4 @@\n line 133332\n line 133333\n-line 133333\n+LINE\n \n";
+    for (name, code, word) in SIGNALS {
+        let repo = small_repo();
+        write_file(&repo.path().join("big.txt"), &lines);
+        repo.git(&["add", "big.txt"]);
+        repo.git(&["commit", "-qm", "big"]);
+        let answer_file = repo.outside().join("answer");
+        write_file(&answer_file, answer);
+        let cli = agentos().in_dir(repo.path());
+        let child = cli
+            .command(&["apply", answer_file.to_str().unwrap()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_for_answer(&repo);
+        assert!(send_signal(child.id(), name));
+        let output = CliOutput::from(child.wait_with_output().unwrap());
+        assert_eq!(output.code, Some(code), "{name}: {output}");
+        assert!(
+            output.stderr.contains(word) || output.stderr.contains("stopped"),
+            "{name}: {output}"
+        );
+        assert_eq!(repo.git(&["status", "--porcelain"]), "", "{name}");
+        // Nothing is left to finish or to roll back, and the tape is whole.
+        let verified = run_in(&repo, &["evidence", "verify"]);
+        assert_eq!(verified.code, Some(0), "{name}: {verified}");
     }
 }
 
