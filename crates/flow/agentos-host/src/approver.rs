@@ -27,6 +27,8 @@ pub enum ConsentSource {
     },
     /// A person whom the front end asks.
     Person(PersonAsker),
+    /// A person whom the front end asks, also about a change that policy allows.
+    Reviewer(PersonAsker),
     /// Nobody.
     Nobody,
     /// Nobody now, and a person later, also for a change that policy allows.
@@ -58,13 +60,16 @@ impl ConsentPort for Approver {
         let answer = match &mut self.source {
             ConsentSource::Nobody | ConsentSource::Later | ConsentSource::Queue => Answer::Nobody,
             ConsentSource::Consenting { who, how } => Answer::Yes(consent_of(who, how, question.hashes)),
-            ConsentSource::Person(person) => return person.ask(question),
+            ConsentSource::Person(person) | ConsentSource::Reviewer(person) => return person.ask(question),
         };
         Box::pin(ready(answer))
     }
 
     fn asks_always(&self) -> bool {
-        matches!(self.source, ConsentSource::Later | ConsentSource::Queue)
+        match self.source {
+            ConsentSource::Later | ConsentSource::Queue | ConsentSource::Reviewer(_) => true,
+            ConsentSource::Consenting { .. } | ConsentSource::Person(_) | ConsentSource::Nobody => false,
+        }
     }
 
     fn open_seconds(&self) -> Option<u64> {
@@ -78,6 +83,7 @@ impl ConsentPort for Approver {
             ConsentSource::Queue
             | ConsentSource::Consenting { .. }
             | ConsentSource::Person(_)
+            | ConsentSource::Reviewer(_)
             | ConsentSource::Nobody => "request_time",
         };
         match settings.number_or_usual(key) {

@@ -48,6 +48,7 @@ mod hosted;
 mod init;
 mod key_checks;
 mod keys;
+mod landing_habit;
 mod launch;
 mod ledger;
 mod machine;
@@ -166,7 +167,7 @@ pub use budgets::{
     describe_calls,
 };
 pub use change_lines::{
-    FileChangeKind, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine, ReviewedLineKind,
+    FileChangeKind, ReviewedEdit, ReviewedFile, ReviewedHunk, ReviewedLine, ReviewedLineKind, read_files,
 };
 pub use change_review::ChangeReview;
 pub use chat::{ChatAnswer, ChatCall, ChatSpec};
@@ -189,6 +190,7 @@ pub use health::{HealthReport, HealthSpec, HealthWatch};
 pub use host::Host;
 pub use hosted::ModelProcesses;
 pub use init::{InitReport, InitSpec, init_run};
+pub use landing_habit::LandingHabit;
 pub use machine::pool_state::SwitchReport;
 pub use machine::{LoadedModel, MachineReport, MachineWatch, SilentServer};
 pub use mails::{continue_series, split_answer};

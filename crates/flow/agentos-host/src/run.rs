@@ -80,6 +80,8 @@ pub enum ConsentMode {
     },
     /// A person, through [`RunEvent::ConsentRequested`] and [`RunControl::answer`].
     Person,
+    /// A person, as with [`ConsentMode::Person`], who is also asked about a change that policy allows.
+    EveryChange,
     /// Nobody: a question waits in the queue of open requests.
     Nobody,
     /// Nobody now: every change waits in the queue of open requests, also one that policy allows.

@@ -329,8 +329,8 @@ pub struct UndoArgs {
     after_help = "Without a run, walks through the requests at a terminal, one after the other, and lists them elsewhere.\n\
                         Consent is bound to the change, the base, the policy and\n\
                         the target. If the branch has moved since the request, the change is placed and decided again, and\n\
-                        you are shown what differs. With `--yes`, and without a terminal, it lands only if the same lines\n\
-                        change and the same rules decide."
+                        you are shown what differs. Without a terminal, `--yes` is needed. With `--yes`, it lands only if the\n\
+                        same lines change and the same rules decide."
 )]
 pub struct ApproveArgs {
     /// Run that requested consent; `agentos log --help` lists the forms

@@ -109,8 +109,15 @@ fn land_one(app: &App, args: &ApplyArgs, answer: AnswerSpec, run: RunId) -> Resu
         consent,
         ..RunSpec::new(session, RunWork::Answer(answer))
     };
-    Ok(match follow_run(app, spec)? {
-        RunEnd::Outcome(ended) => (ended.outcome, ended.diff),
+    let followed = follow_run(app, spec)?;
+    Ok(match followed.end {
+        RunEnd::Outcome(ended) => {
+            // The explanation of an answer shows its diff itself.
+            if !(followed.was_asked || args.explain) {
+                app.show_landed(&ended.outcome);
+            }
+            (ended.outcome, ended.diff)
+        }
         verdict @ RunEnd::Verdict(_) => (app.outcome_of(verdict)?, None),
     })
 }

@@ -2,17 +2,20 @@
 //!
 //! Owns: the list, the display and the question. Never: uses an answer for another change than the requested one.
 
-use agentos_host::{ApprovalMode, ConsentMode, OpenRequests, RunSpec, RunWork, SessionOptions};
+use agentos_host::{
+    ApprovalMode, Cause, ConsentMode, Effect, EffectError, OpenRequests, PreviewedRequest, RunSpec, RunWork,
+    SessionOptions,
+};
 use agentos_tool::RunId;
 
 use crate::app::{App, Done, output_failed};
-use crate::args::land::{ApproveArgs, DenyArgs};
+use crate::args::land::{ApproveArgs, DenyArgs, HookFlags};
 use crate::commands::log::layout_of;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render;
 use crate::render::run_ids::shorten_runs;
-use crate::terminal::follow::{consent_mode, follow_run};
+use crate::terminal::follow::{consent_mode, follow_answered};
 use crate::terminal::walk::walk_queue;
 
 /// Lands the change of an open request, shows it, or lists all open requests.
@@ -23,11 +26,28 @@ pub fn answer_request(app: &App, args: &ApproveArgs, run: &RunId) -> Done {
         }
         None => list_requests(app, args.all),
         Some(id) if args.show => show_request(app, id),
-        Some(id) => land_request(app, args, id, run),
+        Some(id) => land_request(app, args, id, run, false),
     }
 }
 
-fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
+/// Lands a proposal of a conversation, in which the person may have said "always here".
+pub fn land_proposal(app: &App, id: &str, run: &RunId) -> Done {
+    let args = ApproveArgs {
+        run: Some(id.to_owned()),
+        list: false,
+        all: false,
+        show: false,
+        yes: false,
+        policy: Vec::new(),
+        hooks: HookFlags {
+            run_hooks: false,
+            no_hooks: false,
+        },
+    };
+    land_request(app, &args, id, run, true)
+}
+
+fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId, by_habit: bool) -> Done {
     let session = SessionOptions {
         // The consent is bound to the policy that asked. Without the files of the first run, the policy differs and the
         // consent is void.
@@ -35,9 +55,17 @@ fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
         hooks: (&args.hooks).into(),
         ..SessionOptions::default()
     };
-    // At a terminal, the person is shown the change and asked. Without one, naming the run's id is the consent.
+    // At a terminal, the person is shown the change and asked. Without one, somebody has to say `--yes`: an agent with a shell
+    // can name a run, too.
     let consent = consent_mode(app, false);
     let is_asked = !args.yes && consent == ConsentMode::Person;
+    if !args.yes && !is_asked {
+        // First, so that a run without an open request is reported as such.
+        app.host.open_request(id)?;
+        if !(by_habit && is_allowed(app, id)) {
+            return Err(unasked_error(id));
+        }
+    }
     let work = RunWork::Approval {
         request: id.to_owned(),
         consent: if is_asked {
@@ -52,7 +80,23 @@ fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId) -> Done {
         consent,
         ..RunSpec::new(session, work)
     };
-    app.show_end(follow_run(app, spec)?)
+    app.show_followed(follow_answered(app, spec, by_habit)?)
+}
+
+/// Returns true if policy allows the requested change as it would land now. In a conversation without a terminal, policy decides.
+fn is_allowed(app: &App, id: &str) -> bool {
+    match app.host.preview_request(id, &[], None) {
+        Ok(PreviewedRequest::Placed(shown)) => shown.decision.effect() == Effect::Allow,
+        Ok(PreviewedRequest::Refused(_)) | Err(_) => false,
+    }
+}
+
+/// Makes the failure of an approval for which nobody can be asked.
+fn unasked_error(run: &str) -> EffectError {
+    let message = "there is no terminal to ask at, so `agentos approve` needs `--yes`; nothing was landed";
+    let hint =
+        format!("`agentos approve {run} --show` shows the change; `agentos approve {run} --yes` lands it");
+    EffectError::new(Cause::Consent, "consent-needed", message).hint(hint)
 }
 
 fn show_request(app: &App, id: &str) -> Done {

@@ -13,7 +13,7 @@ use agentos_tool::RunId;
 
 use crate::app::{App, Done, usage_error};
 use crate::args::chat::{ChatTalkArgs, complete_choice};
-use crate::args::land::{ApproveArgs, HookFlags, UndoArgs};
+use crate::args::land::UndoArgs;
 use crate::commands::chat::AnswerLook;
 use crate::commands::chat_input::{TalkInput, TypedMessage};
 use crate::commands::chat_sessions::write_export;
@@ -262,20 +262,8 @@ impl Talk<'_> {
             }
             (name, _) => name.to_owned(),
         };
-        let args = ApproveArgs {
-            run: Some(run),
-            list: false,
-            all: false,
-            show: false,
-            yes: false,
-            policy: Vec::new(),
-            hooks: HookFlags {
-                run_hooks: false,
-                no_hooks: false,
-            },
-        };
         let id = agentos_host::new_run();
-        let exit = approve::answer_request(&self.app_of(conversation), &args, &id)?;
+        let exit = approve::land_proposal(&self.app_of(conversation), &run, &id)?;
         if exit == Exit::Done {
             self.landed = Some(id);
         }

@@ -49,7 +49,7 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
             id: Some(run.clone()),
             ..init_run(&report.files, consent_mode(app, args.yes))
         };
-        let outcome = app.outcome_of(follow_run(app, spec)?)?;
+        let outcome = app.outcome_of(follow_run(app, spec)?.end)?;
         exit = Exit::from(outcome.cause);
         if !app.printer.json {
             app.show_outcome(&outcome)?;

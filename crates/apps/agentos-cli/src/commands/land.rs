@@ -23,5 +23,5 @@ pub fn land_recorded(app: &App, args: &LandArgs, run: &RunId) -> Done {
         consent: consent_mode(app, args.target.yes),
         ..RunSpec::new((&args.target).into(), work)
     };
-    app.show_end(follow_run(app, spec)?)
+    app.show_followed(follow_run(app, spec)?)
 }

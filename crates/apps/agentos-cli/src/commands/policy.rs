@@ -120,7 +120,7 @@ pub fn init_policy(app: &App, args: &PolicyInitArgs, run: &RunId) -> Done {
         id: Some(run.clone()),
         ..preset_run(preset, app.host.person_name())
     };
-    let outcome = app.outcome_of(follow_run(app, spec)?)?;
+    let outcome = app.outcome_of(follow_run(app, spec)?.end)?;
     let done = app.show_outcome(&outcome)?;
     if outcome.is_done() {
         app.printer.show_note(&format!(

@@ -8,7 +8,7 @@ use agentos_tool::RunId;
 use crate::app::{App, Done};
 use crate::args::land::RetryArgs;
 use crate::commands::check::choose_check;
-use crate::terminal::follow::{consent_mode, follow_run};
+use crate::terminal::follow::{follow_run, review_mode};
 
 /// Runs the verb.
 pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
@@ -29,8 +29,11 @@ pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
     task.files.extend(args.files.iter().cloned());
     let spec = RunSpec {
         id: Some(run.clone()),
-        consent: consent_mode(app, args.target.yes),
         ..RunSpec::new(session, RunWork::Task(task))
     };
-    app.show_end(follow_run(app, spec)?)
+    let spec = RunSpec {
+        consent: review_mode(app, args.target.yes, &spec),
+        ..spec
+    };
+    app.show_followed(follow_run(app, spec)?)
 }

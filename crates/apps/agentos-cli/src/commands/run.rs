@@ -15,7 +15,7 @@ use crate::commands::show::{print_text, refuse_json};
 use crate::exit::Exit;
 use crate::input;
 use crate::render;
-use crate::terminal::follow::{consent_mode, follow_run};
+use crate::terminal::follow::{follow_run, review_mode};
 use crate::terminal::working::WorkDisplay;
 
 /// Runs the verb.
@@ -28,10 +28,17 @@ pub fn run_task(app: &App, args: &RunArgs, run: &RunId) -> Done {
     }
     let spec = RunSpec {
         id: Some(run.clone()),
-        consent: consent_mode(app, args.target.yes),
         ..RunSpec::new((&args.target).into(), RunWork::Task(task))
     };
-    let outcome = app.outcome_of(follow_run(app, spec)?)?;
+    let spec = RunSpec {
+        consent: review_mode(app, args.target.yes, &spec),
+        ..spec
+    };
+    let followed = follow_run(app, spec)?;
+    let outcome = app.outcome_of(followed.end)?;
+    if !followed.was_asked {
+        app.show_landed(&outcome);
+    }
     let exit = app.show_outcome(&outcome)?;
     Ok(allow_empty(exit, &outcome, args.target.allow_empty))
 }

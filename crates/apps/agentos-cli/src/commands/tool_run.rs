@@ -31,7 +31,7 @@ pub fn run_tool(app: &App, args: &ToolRunArgs, run: &RunId) -> Done {
         id: Some(run.clone()),
         ..RunSpec::new(SessionOptions::writing_nothing(), RunWork::Question(task))
     };
-    match follow_run(app, spec)? {
+    match follow_run(app, spec)?.end {
         RunEnd::Verdict(proposed) => {
             show_result(app, &proposed)?;
             Ok(exit_status(&proposed))

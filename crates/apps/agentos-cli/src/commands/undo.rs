@@ -24,5 +24,5 @@ pub fn undo_run(app: &App, args: &UndoArgs, run: &RunId) -> Done {
         consent: consent_mode(app, args.yes),
         ..RunSpec::new(session, work)
     };
-    app.show_end(follow_run(app, spec)?)
+    app.show_end(follow_run(app, spec)?.end)
 }

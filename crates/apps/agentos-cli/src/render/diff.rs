@@ -7,6 +7,7 @@
 mod rows;
 mod rungs;
 mod sides;
+mod view;
 
 use agentos_landing::{LandingReport, describe_binary};
 
@@ -14,6 +15,8 @@ use self::rows::{DiffRow, Line, LineKind, parse_rows};
 use self::rungs::RungMargin;
 use crate::escape;
 use crate::printer::{paint, style};
+
+pub use self::view::format_view;
 
 /// Minimum width for a side-by-side layout.
 pub const WIDE: usize = 160;

@@ -28,6 +28,10 @@ pub struct ConsentScreen<'a> {
     pub writes: &'a str,
     /// Differences from the request that is answered. `None` if there are none.
     pub drift: Option<&'a RequestDrift>,
+    /// True if the diff is shown above the question.
+    pub shows_diff: bool,
+    /// True if the person can choose not to be asked about such a change in this repository again.
+    pub offers_always: bool,
     /// Size of the screen.
     pub size: ScreenSize,
     /// Signals that end the question.
@@ -41,6 +45,8 @@ pub struct ConsentScreen<'a> {
 pub enum PersonAnswer {
     /// The change may land.
     Yes,
+    /// The change may land, and others that policy allows may land in this repository without the question.
+    AlwaysHere,
     /// The change may not land.
     No,
     /// The person closed the terminal or ended the program: the question stays open.
@@ -67,7 +73,7 @@ impl ConsentScreen<'_> {
     ) -> io::Result<PersonAnswer> {
         out.write_all(self.format_summary().as_bytes())?;
         loop {
-            out.write_all(b"land it? [y]es, [n]o, [s]how the diff, [e]xplain: ")?;
+            out.write_all(self.prompt().as_bytes())?;
             out.flush()?;
             // The end of input is a closed terminal, which is no person who agrees, and none who declines.
             let Some(word) = read_word(input)? else {
@@ -77,7 +83,10 @@ impl ConsentScreen<'_> {
             };
             match word.as_str() {
                 "y" | "yes" => return Ok(PersonAnswer::Yes),
-                // An empty line is a no: a person who only presses Enter has not read the question.
+                // No rule asks, and the diff is on the screen.
+                "" if self.is_allowed() => return Ok(PersonAnswer::Yes),
+                "a" | "always" if self.offers_always => return Ok(PersonAnswer::AlwaysHere),
+                // An empty line is a no to a question of policy: a person who only presses Enter has not read it.
                 "n" | "no" | "" => return Ok(PersonAnswer::No),
                 "s" | "show" => {
                     self.show_pages(&self.format_change(), input, out)?;
@@ -85,8 +94,22 @@ impl ConsentScreen<'_> {
                 "e" | "explain" => {
                     self.show_pages(&self.format_explanation(), input, out)?;
                 }
+                _ if self.offers_always => out.write_all(b"answer y, n, a, s or e\n")?,
                 _ => out.write_all(b"answer y, n, s or e\n")?,
             }
+        }
+    }
+
+    /// Returns true if no rule asks. Then Enter is a yes.
+    fn is_allowed(&self) -> bool {
+        self.decision.effect() == Effect::Allow
+    }
+
+    fn prompt(&self) -> &'static str {
+        match (self.is_allowed(), self.offers_always) {
+            (false, _) => "land it? [y]es, [n]o, [s]how the diff, [e]xplain: ",
+            (true, false) => "land it? [Y/n], [s]how the diff, [e]xplain: ",
+            (true, true) => "land it? [Y/n], [a]lways here, [s]how the diff, [e]xplain: ",
         }
     }
 
@@ -108,7 +131,7 @@ impl ConsentScreen<'_> {
         self.show_pages(&self.format_explanation(), input, &mut anstream::stderr())
     }
 
-    /// Returns a summary: the change, its target, and the rules that require consent.
+    /// Returns what stands above the question: the diff, the target of the change, and the rules that require consent.
     pub fn format_summary(&self) -> String {
         let stats = self.change.stats();
         let files = self.change.files().len();
@@ -119,26 +142,40 @@ impl ConsentScreen<'_> {
         };
         let lead = match self.decision.effect() {
             Effect::Ask => "policy asks for your consent:",
+            Effect::Allow => "policy allows it:",
             // Rules may have changed since the request.
-            Effect::Allow => "policy allows this now:",
             Effect::Deny => "policy denies this now:",
         };
-        let mut text = format!(
+        let color = if self.is_allowed() {
+            style::GOOD
+        } else {
+            style::WARN
+        };
+        let mut text = String::new();
+        if self.shows_diff {
+            text.push_str(&render::diff::format_view(
+                self.change.canonical_diff(),
+                self.size,
+            ));
+        }
+        text.push_str(&format!(
             "{} {files} {}, +{} -{}, {what}\n",
-            paint(style::WARN, lead),
+            paint(color, lead),
             if files == 1 { "file" } else { "files" },
             stats.added,
             stats.removed
-        );
-        for file in self.change.files().iter().take(20) {
+        ));
+        // The view of the diff names the files.
+        let listed = if self.shows_diff { 0 } else { 20 };
+        for file in self.change.files().iter().take(listed) {
             let path = escape::line(file.path.as_str());
             text.push_str(&format!(
                 "  {path} +{} -{}\n",
                 file.stats.added, file.stats.removed
             ));
         }
-        if files > 20 {
-            text.push_str(&format!("  and {} more\n", files - 20));
+        if listed > 0 && files > listed {
+            text.push_str(&format!("  and {} more\n", files - listed));
         }
         text.push_str(&render::outcome::format_groups(self.decision));
         if let Some(drift) = self.drift {
@@ -230,6 +267,8 @@ mod tests {
             target: "refs/heads/main",
             writes: "commit-and-work-tree",
             drift: None,
+            shows_diff: true,
+            offers_always: false,
             size: ScreenSize {
                 height: 10,
                 width: 80,
@@ -268,9 +307,14 @@ mod tests {
     #[test]
     fn the_screen_says_what_where_and_which_rule_asks() {
         insta::assert_snapshot!(typed("s\nq\ne\nn\n").1, @r"
-        policy asks for your consent: 2 files, +7 -0, as a commit on main
+        .github/workflows/ci.yml
+        new file mode 100644
+        index 0000000000000000000000000000000000000000..79c57697129782419ceb789b8057389f6117fe76
+        --- /dev/null
+        … 15 lines more of the diff, in all:
           .github/workflows/ci.yml +6 -0
           src/a.rs +1 -0
+        policy asks for your consent: 2 files, +7 -0, as a commit on main
           ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci)
         land it? [y]es, [n]o, [s]how the diff, [e]xplain: .github/workflows/ci.yml
         new file mode 100644
@@ -282,7 +326,7 @@ mod tests {
               2 +step 2
               3 +step 3
         -- 9 of 19 lines; enter: more, q: back -- land it? [y]es, [n]o, [s]how the diff, [e]xplain: ask
-          ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:104)
+          ask .github/workflows/ci.yml: continuous integration runs this with the project's own rights (default.ci, built-in/default.toml:131)
           allow the change: a change whose paths are allowed may land (default.land, built-in/default.toml:16)
           allow .github/workflows/ci.yml and 1 more: ordinary files may be edited (default.edit, built-in/default.toml:7)
         land it? [y]es, [n]o, [s]how the diff, [e]xplain:

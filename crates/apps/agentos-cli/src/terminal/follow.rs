@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_host::{
-    Activity, ConsentAnswer, ConsentMode, ConsentRequested, EffectError, HostObserver, Notice, RunEnd,
-    RunEvent, RunHandle, RunSpec, RunWork, TaskSpec, block_on,
+    Activity, ConsentAnswer, ConsentMode, ConsentRequested, Effect, EffectError, HostObserver, Notice,
+    RunEnd, RunEvent, RunHandle, RunSpec, RunWork, TaskSpec, block_on,
 };
 
 use super::consent::{self, ConsentScreen, PersonAnswer};
@@ -23,19 +23,37 @@ use crate::render;
 /// Time after which a run that ends slowly is explained.
 const SLOW_END: Duration = Duration::from_secs(1);
 
+/// End of a run that was followed.
+pub struct FollowedRun {
+    /// The end.
+    pub end: RunEnd,
+    /// True if the person was asked, so that the change is on the screen already.
+    pub was_asked: bool,
+}
+
 /// Starts a run and follows it to its end.
 ///
 /// # Errors
 /// Fails if the run cannot begin.
-pub fn follow_run(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
+pub fn follow_run(app: &App, spec: RunSpec) -> Result<FollowedRun, EffectError> {
+    follow_answered(app, spec, false)
+}
+
+/// Starts a run like [`follow_run`]. With `by_habit`, a change that policy allows is not asked about in a repository in which the
+/// user said "always here".
+///
+/// # Errors
+/// Fails if the run cannot begin.
+pub fn follow_answered(app: &App, spec: RunSpec, by_habit: bool) -> Result<FollowedRun, EffectError> {
     let id = spec.id.clone();
-    let ended = follow_to_end(app, spec)?;
+    let followed = follow_to_end(app, spec, by_habit)?;
+    let ended = &followed.end;
     if let Some(id) = id {
         app.signals.set_remains(format!(
             "the run has ended; `agentos evidence show {id}` shows it"
         ));
     }
-    if let (Some(signal), RunEnd::Outcome(run)) = (app.signals.received(), &ended)
+    if let (Some(signal), RunEnd::Outcome(run)) = (app.signals.received(), ended)
         && run.outcome.is_done()
     {
         let note = format!(
@@ -44,24 +62,28 @@ pub fn follow_run(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
         );
         app.printer.show_note(&note);
     }
-    Ok(ended)
+    Ok(followed)
 }
 
-fn follow_to_end(app: &App, spec: RunSpec) -> Result<RunEnd, EffectError> {
+fn follow_to_end(app: &App, spec: RunSpec, by_habit: bool) -> Result<FollowedRun, EffectError> {
     let asks_tool = matches!(spec.work, RunWork::Task(_) | RunWork::Question(_));
-    let asks_person = spec.consent == ConsentMode::Person;
+    let asks_person = matches!(spec.consent, ConsentMode::Person | ConsentMode::EveryChange);
     if asks_tool || asks_person || app.streams.stderr_is_terminal {
         let check = check_command(&spec.work);
         let handle = app.host.start_run(spec)?;
         let _guard = app.signals.guard_run(handle.control());
-        return block_on(show_run(app, handle, check))?;
+        return block_on(show_run(app, handle, check, by_habit))?;
     }
     // A landing without a terminal takes milliseconds, so nothing is drawn.
     let (run, control) = app.host.prepare_run(spec);
     let _guard = app.signals.guard_run(control);
-    run.finish(Arc::new(PipedRun {
+    let end = run.finish(Arc::new(PipedRun {
         notices: PrintedNotices(app.printer),
-    }))
+    }))?;
+    Ok(FollowedRun {
+        end,
+        was_asked: false,
+    })
 }
 
 /// Returns the command of the user's check. Empty if there is none.
@@ -103,11 +125,25 @@ pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
     }
 }
 
-async fn show_run(app: &App, mut handle: RunHandle, check: String) -> Result<RunEnd, EffectError> {
+/// Returns the source of consent to a run like [`consent_mode`]. A person is also asked about a change that policy allows, unless
+/// they chose not to be.
+pub fn review_mode(app: &App, said_yes: bool, spec: &RunSpec) -> ConsentMode {
+    match consent_mode(app, said_yes) {
+        ConsentMode::Person => app.host.person_mode(spec),
+        other => other,
+    }
+}
+
+async fn show_run(
+    app: &App,
+    mut handle: RunHandle,
+    check: String,
+    by_habit: bool,
+) -> Result<FollowedRun, EffectError> {
     let control = handle.control();
     let mut display = RunDisplay::new(app);
     let mut slow_end = pin!(wait_slow_end(&app.signals));
-    let mut is_explained = false;
+    let (mut is_explained, mut was_asked) = (false, false);
     loop {
         let event = tokio::select! {
             event = handle.events().next() => event,
@@ -138,8 +174,10 @@ async fn show_run(app: &App, mut handle: RunHandle, check: String) -> Result<Run
             RunEvent::Record(_) => {}
             RunEvent::ConsentRequested(requested) => {
                 display.finish_work();
+                let known = app.host.answer_by_habit(&requested).filter(|_| by_habit);
+                was_asked |= known.is_none();
                 // Nothing else happens in a run that waits for its answer. A signal stops the run and ends the question.
-                match ask_person(app, &requested) {
+                match known.or_else(|| ask_person(app, &requested)) {
                     Some(answer) => control.answer(answer),
                     None => control.cancel(),
                 }
@@ -147,7 +185,8 @@ async fn show_run(app: &App, mut handle: RunHandle, check: String) -> Result<Run
         }
     }
     display.finish_work();
-    handle.outcome().await
+    let end = handle.outcome().await?;
+    Ok(FollowedRun { end, was_asked })
 }
 
 /// Waits until a run that a signal stopped takes long to end.
@@ -158,7 +197,10 @@ async fn wait_slow_end(signals: &Signals) {
 
 /// Asks the person at the terminal. `None` if the question stays open.
 fn ask_person(app: &App, requested: &ConsentRequested) -> Option<ConsentAnswer> {
+    let is_allowed = requested.decision.effect() == Effect::Allow;
     let screen = ConsentScreen {
+        shows_diff: !app.printer.quiet,
+        offers_always: is_allowed && app.host.landing_habit().offers_always(),
         signals: &app.signals,
         change: &requested.change,
         decision: &requested.decision,
@@ -169,8 +211,14 @@ fn ask_person(app: &App, requested: &ConsentRequested) -> Option<ConsentAnswer> 
         // A missing pager is reported when long output needs it. The question can be asked without one.
         pager: screen::find_pager(app).ok().flatten(),
     };
-    match consent::ask_consent(&screen) {
-        PersonAnswer::Yes => Some(requested.yes(app.host.person_name(), "terminal")),
+    let answer = consent::ask_consent(&screen);
+    if is_allowed && matches!(answer, PersonAnswer::Yes | PersonAnswer::AlwaysHere) {
+        app.host.note_landing_yes(answer == PersonAnswer::AlwaysHere);
+    }
+    match answer {
+        PersonAnswer::Yes | PersonAnswer::AlwaysHere => {
+            Some(requested.yes(app.host.person_name(), "terminal"))
+        }
         PersonAnswer::No => Some(requested.no()),
         PersonAnswer::Unanswered => None,
     }

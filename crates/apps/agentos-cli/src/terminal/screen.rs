@@ -87,7 +87,7 @@ pub fn error_width(app: &App) -> usize {
 }
 
 /// Returns the number of screen lines that a text needs, without counting color codes.
-fn count_rows(text: &str, width: usize) -> usize {
+pub fn count_rows(text: &str, width: usize) -> usize {
     let plain = anstream::adapter::strip_str(text).to_string();
     let of_line = |line: &str| line.chars().count().div_ceil(width).max(1);
     plain.lines().map(of_line).sum()

@@ -209,7 +209,7 @@ impl RequestVisit<'_> {
             ..RunSpec::new(session, work)
         };
         // Not an end of the walk: the outcome of one request says nothing about the next.
-        self.app.show_end(follow_run(self.app, spec)?).map(drop)
+        self.app.show_end(follow_run(self.app, spec)?.end).map(drop)
     }
 
     /// Lets the person edit the diff. Returns false if it stays as it is.
@@ -263,6 +263,8 @@ fn make_screen<'a>(app: &'a App, shown: &'a ConsentRequested) -> ConsentScreen<'
         target: &shown.hashes.target_ref,
         writes: &shown.hashes.writes,
         drift: shown.drift.as_ref(),
+        shows_diff: !app.printer.quiet,
+        offers_always: false,
         size: screen::screen_size(app.host.environment()),
         signals: &app.signals,
         // A missing pager is no reason not to ask: the text is shown page by page.

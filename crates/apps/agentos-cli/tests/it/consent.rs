@@ -34,7 +34,7 @@ fn a_request_is_listed_shown_and_approved_later() {
     assert_eq!(open["requests"][0]["run"], Value::from(run.clone()));
     let shown = run_in(&repo, &["approve", "--show", &run]);
     assert!(shown.to_string().contains("+on: [push]"), "{shown}");
-    let (code, landed) = json(&repo, &["approve", &run]);
+    let (code, landed) = json(&repo, &["approve", &run, "--yes"]);
     assert_eq!(
         (code, &landed["outcome"]),
         (0, &Value::from("landed")),
@@ -51,7 +51,7 @@ fn a_request_is_listed_shown_and_approved_later() {
     assert_eq!(consent["body"]["answers"], Value::from(run.clone()));
     assert_eq!(consent["body"]["consent"]["how"], "approve");
     // It is answered once.
-    let (code, again) = json(&repo, &["approve", &run]);
+    let (code, again) = json(&repo, &["approve", &run, "--yes"]);
     assert_eq!((code, &again["code"]), (4, &Value::from("consent-answered")));
     assert_eq!(
         json(&repo, &["approve"]).1["requests"],
@@ -91,7 +91,7 @@ fn a_denied_request_never_lands() {
         let words = format!("closes   the request of run {short}");
         assert_eq!(lines.contains(&words.as_str()), closes, "{story}");
     }
-    assert_eq!(json(&repo, &["approve", &run]).0, 4);
+    assert_eq!(json(&repo, &["approve", &run, "--yes"]).0, 4);
     assert!(!repo.has(".github/workflows/ci.yml"));
     for verb in ["deny", "approve", "undo"] {
         let unknown = run_in(&repo, &[verb, "run-unknown"]);
@@ -143,7 +143,7 @@ fn an_expired_request_is_answered_by_nobody() {
     assert_eq!(open["requests"].as_array().unwrap().len(), 1, "{open}");
     assert!(!repo.has(".github/workflows/ci.yml"));
     // The other one still has time.
-    assert_eq!(json(&repo, &["approve", &run]).0, 0);
+    assert_eq!(json(&repo, &["approve", &run, "--yes"]).0, 0);
 }
 
 #[test]
@@ -163,24 +163,22 @@ fn a_yes_counts_for_what_was_asked_and_for_nothing_else() {
         ),
     ];
     for (what, meanwhile, flags) in cases {
-        for yes in [&[][..], &["--yes"]] {
-            let repo = small_repo();
-            let run = asked(&repo, &[]);
-            meanwhile(&repo);
-            let args = [&["approve", run.as_str()], flags, yes].concat();
-            let (code, outcome) = json(&repo, &args);
-            assert_eq!(
-                (code, &outcome["code"]),
-                (4, &Value::from("consent-void")),
-                "{what}: {outcome}"
-            );
-            assert!(
-                outcome["message"].as_str().unwrap().contains(what),
-                "{what}: {outcome}"
-            );
-            assert!(!repo.has(".github/workflows/ci.yml"), "{what}");
-            assert_eq!(open_of(&repo), [run]);
-        }
+        let repo = small_repo();
+        let run = asked(&repo, &[]);
+        meanwhile(&repo);
+        let args = [&["approve", run.as_str()], flags, &["--yes"]].concat();
+        let (code, outcome) = json(&repo, &args);
+        assert_eq!(
+            (code, &outcome["code"]),
+            (4, &Value::from("consent-void")),
+            "{what}: {outcome}"
+        );
+        assert!(
+            outcome["message"].as_str().unwrap().contains(what),
+            "{what}: {outcome}"
+        );
+        assert!(!repo.has(".github/workflows/ci.yml"), "{what}");
+        assert_eq!(open_of(&repo), [run]);
     }
 }
 
@@ -261,7 +259,7 @@ fn approving_one_request_leaves_the_others_alive() {
     assert_eq!(states, ["approved", "approved", "void"]);
     let listed = run_in(&repo, &["approve", "--all"]).to_string();
     assert!(listed.contains("void: no longer lands"), "{listed}");
-    let again = json(&repo, &["approve", &third]);
+    let again = json(&repo, &["approve", &third, "--yes"]);
     assert_eq!((again.0, &again.1["code"]), (4, &Value::from("consent-void")));
     // What was recorded holds offline, and leads to the same results again.
     let (_, story) = json(&repo, &["evidence", "show", "@~1"]);
@@ -320,13 +318,13 @@ fn it_lands_where_and_how_it_was_asked_for() {
     let repo = small_repo();
     let head = repo.git(&["rev-parse", "HEAD"]);
     let run = asked(&repo, &["--no-commit"]);
-    assert_eq!(json(&repo, &["approve", &run]).0, 0);
+    assert_eq!(json(&repo, &["approve", &run, "--yes"]).0, 0);
     assert!(repo.has(".github/workflows/ci.yml"));
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), head, "no commit was asked for");
 
     let repo = small_repo();
     let run = asked(&repo, &["--branch", "ai/ci"]);
-    assert_eq!(json(&repo, &["approve", &run]).0, 0);
+    assert_eq!(json(&repo, &["approve", &run, "--yes"]).0, 0);
     assert!(!repo.has(".github/workflows/ci.yml"));
     assert!(
         repo.git(&["show", "ai/ci:.github/workflows/ci.yml"])

@@ -327,7 +327,7 @@ fn the_list_says_how_each_run_ended() {
             .collect()
     };
     assert_eq!(endings(), ["waits for you"]);
-    let output = run_in(&repo, &["approve", &asked]);
+    let output = run_in(&repo, &["approve", &asked, "--yes"]);
     assert_eq!(output.code, Some(0), "{output}");
     assert_eq!(endings(), ["approved later"]);
     let other = WORKFLOW_EDIT.replace("ci.yml", "other.yml");

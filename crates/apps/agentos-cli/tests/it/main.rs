@@ -61,6 +61,7 @@ mod kill_random;
 mod kill_release;
 mod kill_states;
 mod land;
+mod landing_question;
 mod last_moment;
 mod limits;
 mod llama;

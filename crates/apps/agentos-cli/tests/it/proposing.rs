@@ -125,7 +125,7 @@ fn a_proposal_of_a_conversation_waits_in_the_queue() {
     );
     let open = ok(&cli, &["approve", "--list", "--json"]).json().unwrap();
     let run = open["requests"][0]["run"].as_str().unwrap().to_owned();
-    ok(&cli, &["approve", &run]);
+    ok(&cli, &["approve", &run, "--yes"]);
     assert_eq!(repo.git(&["show", "HEAD:src/lib.rs"]), LIB_FIXED.trim_end());
 }
 

@@ -153,7 +153,7 @@ fn a_run_is_approved_by_its_short_id() {
         !asked.stderr.contains(&id),
         "people are shown the short id: {asked}"
     );
-    let approved = run_in(&repo, &["approve", &short]);
+    let approved = run_in(&repo, &["approve", &short, "--yes"]);
     assert_eq!(approved.code, Some(0), "{approved}");
     let log = log_of(&repo, &[]);
     assert_eq!(log["runs"][1]["result"]["kind"], "approved");

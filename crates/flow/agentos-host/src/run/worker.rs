@@ -105,6 +105,7 @@ fn do_work(
     let source = match spec.consent {
         ConsentMode::Beforehand { who, how } => ConsentSource::Consenting { who, how },
         ConsentMode::Person => ConsentSource::Person(PersonAsker::new(events.clone(), answers)),
+        ConsentMode::EveryChange => ConsentSource::Reviewer(PersonAsker::new(events.clone(), answers)),
         ConsentMode::Nobody => ConsentSource::Nobody,
         ConsentMode::Later => ConsentSource::Later,
         ConsentMode::Queue => ConsentSource::Queue,

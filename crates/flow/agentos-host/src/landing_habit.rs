@@ -1,0 +1,233 @@
+//! The question about every change of a task, and the repositories in which the user does not want it any more.
+//!
+//! Owns: which runs ask about a change that policy allows, and the user's file that switches this off for a repository.
+//! Never: reads anything of the repository for this: a repository cannot switch the question off. Never: affects a question of
+//! policy.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agentos_api::Notice;
+use agentos_engine::Cause;
+use agentos_engine::ports::EffectError;
+use agentos_policy::Effect;
+use serde::{Deserialize, Serialize};
+
+use crate::consent::{ConsentAnswer, ConsentRequested};
+use crate::host::Host;
+use crate::own_file::{lock_own_text, read_own_text, write_own_text};
+use crate::repository;
+use crate::run::{ConsentMode, RunSpec, RunWork};
+
+/// Name of the file, in the folder of the user's settings.
+const FILE: &str = "landing.json";
+/// Largest file that is read, in bytes.
+const LARGEST_FILE: u64 = 1 << 20;
+/// Number of yeses after which the question offers to stop.
+const YESES_BEFORE_OFFER: u32 = 3;
+/// Code of an error about the file.
+const CODE: &str = "settings-not-written";
+
+/// What the user answered in one repository so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LandingHabit {
+    /// Number of times that the user said yes to a change that policy allows.
+    pub yeses: u32,
+    /// True if such changes land without the question.
+    pub always: bool,
+}
+
+impl LandingHabit {
+    /// Returns true if the question offers to land such changes without it from now on.
+    #[must_use]
+    pub fn offers_always(self) -> bool {
+        self.yeses >= YESES_BEFORE_OFFER
+    }
+}
+
+/// The file: habits by the path of a repository's git directory.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LandingFile {
+    version: u32,
+    #[serde(default)]
+    repositories: BTreeMap<String, LandingHabit>,
+}
+
+impl Host {
+    /// Returns who consents to a run that a person starts at a terminal. The person is asked about every change of a task that
+    /// no check tries and that is to land, unless they said "always here".
+    #[must_use]
+    pub fn person_mode(&self, spec: &RunSpec) -> ConsentMode {
+        match &spec.work {
+            RunWork::Task(task)
+                if task.check.is_none() && !spec.session.dry_run && !self.landing_habit().always =>
+            {
+                ConsentMode::EveryChange
+            }
+            _ => ConsentMode::Person,
+        }
+    }
+
+    /// Returns the user's answers in this repository so far. A file that cannot be read counts as no answers, so the user is asked.
+    #[must_use]
+    pub fn landing_habit(&self) -> LandingHabit {
+        let read = || -> Result<LandingHabit, EffectError> {
+            let (path, key) = self.locate_habit()?;
+            Ok(self
+                .read_habits(&path)?
+                .repositories
+                .get(&key)
+                .copied()
+                .unwrap_or_default())
+        };
+        read().unwrap_or_default()
+    }
+
+    /// Returns the yes to a proposal of a conversation, if policy allows it and the user said "always here". `None` if the person
+    /// has to be asked.
+    #[must_use]
+    pub fn answer_by_habit(&self, requested: &ConsentRequested) -> Option<ConsentAnswer> {
+        let is_allowed = requested.decision.effect() == Effect::Allow && requested.drift.is_none();
+        (is_allowed && self.landing_habit().always).then(|| requested.yes(self.person_name(), "always here"))
+    }
+
+    /// Counts a yes to a change that policy allows. With `always`, further ones in this repository land without the question. A
+    /// file that cannot be written is only reported: the change lands all the same.
+    pub fn note_landing_yes(&self, always: bool) {
+        match self.write_habit(always) {
+            Ok(path) if always => {
+                let name = self.environment().shorten_below_home(&path);
+                let message = format!(
+                    "from now on, changes that policy allows land in this repository without this question; to be asked again, \
+                     remove it from {name}"
+                );
+                self.notify(Notice::new("lands-unasked", message));
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let message = format!("your answer is not remembered: {}", error.message);
+                self.notify(Notice::new("answer-not-remembered", message));
+            }
+        }
+    }
+
+    fn write_habit(&self, always: bool) -> Result<PathBuf, EffectError> {
+        let (path, key) = self.locate_habit()?;
+        let _lock = lock_own_text(&path, CODE)?;
+        let mut file = self.read_habits(&path)?;
+        let habit = file.repositories.entry(key).or_default();
+        habit.yeses = habit.yeses.saturating_add(1);
+        habit.always |= always;
+        file.version = 1;
+        let text = serde_json::to_string_pretty(&file)
+            .map_err(|error| EffectError::from_source(Cause::Internal, CODE, error.to_string(), &error))?;
+        write_own_text(&path, &format!("{text}\n"), CODE)?;
+        Ok(path)
+    }
+
+    /// Returns the path of the file, and the key of this repository in it.
+    fn locate_habit(&self) -> Result<(PathBuf, String), EffectError> {
+        let refuse = |message: &str| EffectError::new(Cause::Usage, CODE, message);
+        let folder = self.environment().config_dir();
+        let folder = folder.ok_or_else(|| refuse("there is no home folder for settings"))?;
+        let repo = repository::open(self)?;
+        // The git directory and not the working tree: the work trees of one repository share their answers.
+        let common = repo.common_dir();
+        let common = common.canonicalize().unwrap_or_else(|_| common.to_owned());
+        let key = common
+            .to_str()
+            .ok_or_else(|| refuse("the repository's path is not UTF-8"))?;
+        Ok((folder.join(FILE), key.to_owned()))
+    }
+
+    fn read_habits(&self, path: &std::path::Path) -> Result<LandingFile, EffectError> {
+        let Some(text) = read_own_text(self.environment(), path, "bad-settings", LARGEST_FILE)? else {
+            return Ok(LandingFile::default());
+        };
+        let name = self.environment().shorten_below_home(path);
+        serde_json::from_str(&text)
+            .map_err(|error| EffectError::new(Cause::Usage, "bad-settings", format!("`{name}`: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_testkit::repo::{TestRepo, write_file};
+
+    use super::*;
+    use crate::environment::Environment;
+    use crate::options::{BaseRule, CheckOptions, SessionOptions};
+    use crate::reland::RelandSpec;
+    use crate::tasks::TaskSpec;
+
+    fn host_in(home: &std::path::Path, repo: &TestRepo) -> Host {
+        let vars = [("HOME".to_owned(), home.display().to_string())];
+        Host::new(Environment::new(vars, repo.path().to_owned()))
+    }
+
+    fn task(check: Option<CheckOptions>, dry_run: bool) -> RunSpec {
+        let session = SessionOptions {
+            dry_run,
+            ..SessionOptions::default()
+        };
+        let task = TaskSpec {
+            check,
+            ..TaskSpec::default()
+        };
+        RunSpec::new(session, RunWork::Task(task))
+    }
+
+    #[test]
+    fn only_a_task_that_lands_unchecked_is_asked_about() {
+        let (home, repo) = (tempfile::tempdir().unwrap(), TestRepo::new());
+        let host = host_in(home.path(), &repo);
+        assert_eq!(host.person_mode(&task(None, false)), ConsentMode::EveryChange);
+        assert_eq!(host.person_mode(&task(None, true)), ConsentMode::Person);
+        let check = CheckOptions {
+            command: "true".to_owned(),
+            timeout_seconds: 1,
+            base: BaseRule::Require,
+        };
+        let checked = task(Some(check), false);
+        assert_eq!(host.person_mode(&checked), ConsentMode::Person);
+        let undo = RunSpec::new(SessionOptions::default(), RunWork::Undo { run: None });
+        assert_eq!(host.person_mode(&undo), ConsentMode::Person);
+        let again = RelandSpec {
+            run: "@".to_owned(),
+            again: false,
+            message: None,
+            partial: false,
+            unchecked: false,
+        };
+        let land = RunSpec::new(SessionOptions::default(), RunWork::Recorded(again));
+        assert_eq!(host.person_mode(&land), ConsentMode::Person);
+    }
+
+    #[test]
+    fn a_habit_is_of_one_repository_and_of_the_users_own_file() {
+        let home = tempfile::tempdir().unwrap();
+        let (one, other) = (TestRepo::new(), TestRepo::new());
+        let (host, elsewhere) = (host_in(home.path(), &one), host_in(home.path(), &other));
+        for yeses in 0..3 {
+            assert!(!host.landing_habit().offers_always(), "{yeses}");
+            host.note_landing_yes(false);
+        }
+        assert!(host.landing_habit().offers_always());
+        host.note_landing_yes(true);
+        assert_eq!(host.person_mode(&task(None, false)), ConsentMode::Person);
+        assert_eq!(elsewhere.landing_habit(), LandingHabit::default());
+        assert_eq!(
+            elsewhere.person_mode(&task(None, false)),
+            ConsentMode::EveryChange
+        );
+        // A file with a mistake, or one that a repository has, switches nothing off.
+        let file = home.path().join(".config/agentos").join(FILE);
+        let text = std::fs::read_to_string(&file).unwrap();
+        write_file(&other.path().join(".agentos").join(FILE), &text);
+        write_file(&file, "{");
+        assert_eq!(host.person_mode(&task(None, false)), ConsentMode::EveryChange);
+        assert_eq!(elsewhere.landing_habit(), LandingHabit::default());
+    }
+}
