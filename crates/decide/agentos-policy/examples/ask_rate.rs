@@ -1,21 +1,20 @@
-//! Measures how many commits of real repositories the presets would ask about because of a loss, with other limits beside
-//! the chosen ones.
+//! Measures how many commits the presets would ask about because of a loss, and how many with other limits.
 //!
-//! Owns: the table. Never: decides by rules of its own; every number comes from `PolicySet::decide`:
+//! Owns: the table. Never: decides by rules of its own, since every number comes from `PolicySet::decide`, or reads a history:
+//! `scripts/bench/ask_rate.py` calls this program and writes commits to its standard input.
 //!
-//! ```sh
-//! cargo run --release -p agentos-policy --example ask_rate -- [--commits N] [--list] REPOSITORY...
-//! ```
-//!
-//! Each repository is a git directory with a history; its last N (200) commits without merges are decided as if each were the
-//! change of a tool. `--list` prints each commit that the chosen limits ask about.
+//! | line | meaning |
+//! |---|---|
+//! | `repository NAME` | the commits below are of this repository |
+//! | `skip ID` | a commit that cannot be read |
+//! | `commit ID N` | a commit, of which N files follow |
+//! | `OLD-MODE OLD-BYTES NEW-MODE NEW-BYTES PATH` | a file, then both contents without anything between them; mode 000000: no file |
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
 
 use agentos_landing::{Change, FileMode, FileState, RepoPath, ResultFacts};
 use agentos_policy::{Layer, PolicySet, PolicySource, ToolFacts};
@@ -79,38 +78,37 @@ const COMBINED: [[&str; 3]; 5] = [
 ];
 
 fn main() -> Result<ExitCode, Failure> {
-    let (mut commits, mut lists, mut repositories) = (200_usize, false, Vec::new());
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--commits" => commits = words.next().ok_or("`--commits` needs a number")?.parse()?,
-            "--list" => lists = true,
-            _ => repositories.push(word),
-        }
-    }
+    let lists = std::env::args().any(|word| word == "--list");
     let policies = Policies::load()?;
     let mut out = std::io::stdout();
-    let mut all = Tally::default();
-    let mut rows = String::new();
-    for repository in &repositories {
-        let mut tally = Tally::default();
-        let mut objects = Objects::open(repository)?;
-        for commit in list_commits(repository, commits)? {
-            let Some(change) = read_change(repository, &mut objects, &commit)? else {
-                tally.left_out += 1;
-                continue;
-            };
-            let matched = policies.decide(&change)?;
-            if lists && matched.iter().any(|id| CHOSEN.contains(&id.as_str())) {
-                writeln!(out, "{repository} {commit} {}", matched.join(", "))?;
-            }
-            tally.add(&matched);
+    let mut input = std::io::stdin().lock();
+    let mut tallies: Vec<(String, Tally)> = Vec::new();
+    let mut line = String::new();
+    while input.read_line(&mut line)? > 0 {
+        let words: Vec<&str> = line.trim_end().split(' ').collect();
+        match (words.as_slice(), tallies.last_mut()) {
+            (["repository", name], _) => tallies.push(((*name).to_owned(), Tally::default())),
+            (["skip", _], Some((_, tally))) => tally.left_out += 1,
+            (["commit", id, files], Some((name, tally))) => match read_change(&mut input, files.parse()?)? {
+                None => tally.left_out += 1,
+                Some(change) => {
+                    let matched = policies.decide(&change)?;
+                    if lists && matched.iter().any(|id| CHOSEN.contains(&id.as_str())) {
+                        writeln!(out, "{name} {id} {}", matched.join(", "))?;
+                    }
+                    tally.add(&matched);
+                }
+            },
+            (_, _) => return Err(format!("cannot read the line `{}`", line.trim_end()).into()),
         }
-        writeln!(rows, "{:<34} {}", shorten(repository), tally.chosen_row())?;
+        line.clear();
+    }
+    let mut all = Tally::default();
+    writeln!(out, "{:<34} {:>7} {:>12}", "repository", "commits", "asked")?;
+    for (name, tally) in tallies {
+        writeln!(out, "{name:<34} {}", tally.chosen_row())?;
         all.join(tally);
     }
-    writeln!(out, "{:<34} {:>7} {:>12}", "repository", "commits", "asked")?;
-    write!(out, "{rows}")?;
     writeln!(out, "{:<34} {}\n", "all", all.chosen_row())?;
     write!(out, "{}", all.format_candidates())?;
     writeln!(
@@ -121,9 +119,43 @@ fn main() -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn shorten(repository: &str) -> String {
-    let parts: Vec<&str> = repository.trim_end_matches('/').rsplit('/').take(2).collect();
-    parts.into_iter().rev().collect::<Vec<_>>().join("/")
+/// Reads the change of a commit. `None` if a change cannot express it.
+fn read_change(input: &mut impl BufRead, files: usize) -> Result<Option<Change>, Failure> {
+    let mut states = Vec::new();
+    let mut is_complete = true;
+    for _ in 0..files {
+        let mut line = String::new();
+        input.read_line(&mut line)?;
+        let mut words = line.trim_end_matches('\n').splitn(5, ' ');
+        let mut word = || words.next().ok_or("a line of a file is too short");
+        let (old_mode, old_bytes) = (word()?, word()?.parse()?);
+        let (new_mode, new_bytes) = (word()?, word()?.parse()?);
+        let path = RepoPath::new(word()?);
+        let old = read_state(input, old_mode, old_bytes)?;
+        let new = read_state(input, new_mode, new_bytes)?;
+        match path {
+            Ok(path) => states.push((path, old, new)),
+            Err(_) => is_complete = false,
+        }
+    }
+    Ok(Some(states)
+        .filter(|_| is_complete)
+        .and_then(|states| Change::new(states).ok()))
+}
+
+fn read_state(input: &mut impl BufRead, mode: &str, bytes: usize) -> Result<Option<FileState>, Failure> {
+    let mut content = vec![0; bytes];
+    input.read_exact(&mut content)?;
+    let mode = match mode {
+        "000000" => return Ok(None),
+        "100755" => FileMode::Executable,
+        "120000" => FileMode::Symlink,
+        _ => FileMode::Regular,
+    };
+    Ok(Some(FileState {
+        mode,
+        content: content.into(),
+    }))
 }
 
 /// Rules of the candidates, and the presets.
@@ -246,120 +278,5 @@ impl Tally {
             out.push_str(&format!("{:<42} {}\n", names.join(" or "), self.share(*count)));
         }
         out
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a measurement reads histories with git")]
-fn git(repository: &str) -> Command {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(Path::new(repository));
-    git
-}
-
-fn list_commits(repository: &str, commits: usize) -> Result<Vec<String>, Failure> {
-    let count = format!("--max-count={commits}");
-    let listed = git(repository)
-        .args(["rev-list", "--no-merges", &count, "HEAD"])
-        .output()?;
-    if !listed.status.success() {
-        return Err(format!("git cannot list the commits of {repository}").into());
-    }
-    Ok(String::from_utf8(listed.stdout)?
-        .lines()
-        .map(str::to_owned)
-        .collect())
-}
-
-/// Reads the change of a commit. `None` if it has a submodule, or a path that a change cannot express.
-fn read_change(repository: &str, objects: &mut Objects, commit: &str) -> Result<Option<Change>, Failure> {
-    let listed = git(repository)
-        .args([
-            "diff-tree",
-            "-r",
-            "--root",
-            "--no-commit-id",
-            "--no-renames",
-            "-z",
-            commit,
-        ])
-        .output()?;
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let mut words = listed.split('\0');
-    let mut states = Vec::new();
-    // `:100644 100644 OLD NEW M`, then the path.
-    while let (Some(about), Some(path)) = (words.next(), words.next()) {
-        let fields: Vec<&str> = about.trim_start_matches(':').split(' ').collect();
-        let [old_mode, new_mode, old, new, _] = fields[..] else {
-            return Ok(None);
-        };
-        let (Ok(path), Some(old), Some(new)) = (
-            RepoPath::new(path),
-            objects.read_state(old_mode, old)?,
-            objects.read_state(new_mode, new)?,
-        ) else {
-            return Ok(None);
-        };
-        states.push((path, old, new));
-    }
-    Ok(Change::new(states).ok())
-}
-
-/// Objects of a repository, read by one `git cat-file`.
-struct Objects {
-    program: Child,
-    orders: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Objects {
-    fn open(repository: &str) -> Result<Self, Failure> {
-        let mut program = git(repository)
-            .args(["cat-file", "--batch"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let orders = program.stdin.take().ok_or("no standard input")?;
-        let answers = BufReader::new(program.stdout.take().ok_or("no standard output")?);
-        Ok(Self {
-            program,
-            orders,
-            answers,
-        })
-    }
-
-    /// Reads one side of a path. The inner `None` is a side on which the path does not exist; the outer one is a submodule, or an object
-    /// that this copy of the repository lacks.
-    fn read_state(&mut self, mode: &str, id: &str) -> Result<Option<Option<FileState>>, Failure> {
-        let mode = match mode {
-            "000000" => return Ok(Some(None)),
-            "100644" => FileMode::Regular,
-            "100755" => FileMode::Executable,
-            "120000" => FileMode::Symlink,
-            _ => return Ok(None),
-        };
-        writeln!(self.orders, "{id}")?;
-        let mut header = String::new();
-        self.answers.read_line(&mut header)?;
-        // A copy without its largest files says `ID missing`.
-        let Some(bytes) = header.split(' ').nth(2) else {
-            return Ok(None);
-        };
-        let bytes: usize = bytes.trim().parse()?;
-        let mut content = vec![0; bytes + 1];
-        self.answers.read_exact(&mut content)?;
-        // A line feed follows the content.
-        content.pop();
-        Ok(Some(Some(FileState {
-            mode,
-            content: content.into(),
-        })))
-    }
-}
-
-impl Drop for Objects {
-    fn drop(&mut self) {
-        // The program ends with its standard input.
-        let _ = self.program.kill();
-        let _ = self.program.wait();
     }
 }

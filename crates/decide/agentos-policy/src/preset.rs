@@ -4,7 +4,7 @@
 //!
 //! `default`, `solo` and `team` ask about a change that destroys. Their limits were chosen by the last 200 commits without
 //! merges of each of ten public repositories (click, requests, express, ripgrep, cobra, gin, gson, fastify, zustand and jq, August
-//! 2026). `cargo run -p agentos-policy --example ask_rate -- REPOSITORY...` makes the table; 4 of the 2,000 commits could not be
+//! 2026). `python3 scripts/bench/ask_rate.py REPOSITORY...` makes the table; 4 of the 2,000 commits could not be
 //! read.
 //!
 //! | rule | asks about | with other limits |
