@@ -311,7 +311,7 @@ mod tests {
         new file mode 100644
         index 0000000000000000000000000000000000000000..79c57697129782419ceb789b8057389f6117fe76
         --- /dev/null
-        … 15 lines more of the diff, in all:
+        … 15 lines left out; every file:
           .github/workflows/ci.yml +6 -0
           src/a.rs +1 -0
         policy asks for your consent: 2 files, +7 -0, as a commit on main

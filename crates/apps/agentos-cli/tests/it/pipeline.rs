@@ -282,7 +282,7 @@ fn the_answer_arrives_on_a_terminal_and_nowhere_else() {
         eprintln!("skipped: the part on a terminal, since the program `script` is not installed");
         return;
     }
-    for (extra, shown) in [(&[][..], true), (&["-q"], false)] {
+    for (extra, shown) in [(&["--yes"][..], true), (&["--yes", "-q"], false)] {
         let repo = small_repo();
         let cli = agentos().in_dir(repo.path());
         let words = [&[env!("CARGO_BIN_EXE_agentos")], &run[..], extra].concat();

@@ -257,8 +257,10 @@ fn a_decision_is_explained_as_a_tree() {
     │  │    `over_files` is 400, and this is 1
     │  ├─ nearly ask default.many-lines (default built-in/default.toml:[LINE])
     │  │    `over_lines` is 50000, and this is 1
-    │  ├─ nearly ask default.many-deletions (default built-in/default.toml:[LINE])
-    │  │    `over_deleted` is 50, and this is 0
+    │  ├─ nearly ask default.lost-files (default built-in/default.toml:[LINE])
+    │  │    `over_lost_files` is 3, and this is 0
+    │  ├─ nearly ask default.lost-lines (default built-in/default.toml:[LINE])
+    │  │    `over_net_removed` is 200, and this is 0
     --- stderr
     ");
 }
