@@ -45,7 +45,7 @@ use crate::budget::WorkBudget;
 use crate::locate::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates};
 use crate::parse::{Hunk, HunkLine, LineMark, StatedLines};
 use crate::splice::AddedText;
-use crate::text::{LineEnding, TextLine, trim};
+use crate::text::{FileLines, LineEnding, TextLine, trim};
 
 /// Outcome of the search for the result of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,29 +114,27 @@ impl<'h, 'a> PostImage<'h, 'a> {
     }
 
     /// Returns true if both edges hold for the post-image at this line.
-    fn edges_hold(&self, lines: &[TextLine<'_>], start: usize) -> bool {
+    fn edges_hold(&self, lines: FileLines<'_>, start: usize) -> bool {
         let end = start + self.new.len();
-        let above = start.checked_sub(1).and_then(|at| lines.get(at));
-        let below = lines.get(end);
+        let above = start.checked_sub(1).and_then(|at| lines.line(at));
+        let below = lines.line(end);
         let holds = |edge: &Edge<'_>, outside: Option<&TextLine<'_>>| match (edge, outside) {
             (Edge::Shown, _) | (Edge::Open(_) | Edge::OfFile, None) => true,
             (Edge::Open(removed), Some(line)) => !removed.contains(line.text),
             (Edge::OfFile, Some(_)) => false,
         };
         let newline = self.bare.is_none_or(|bare| {
-            let last = lines.last();
+            let last = lines.iter().next_back();
             below.is_none() && last.is_some_and(|line| (line.eol == LineEnding::Missing) == bare)
         });
         // A hunk that states a later line does not begin at the top, whatever was removed above it since.
         let later = self.top == Edge::OfFile && self.stated.is_some_and(|line| line > 0);
-        holds(&self.top, above) && holds(&self.bottom, below) && newline && !later
+        holds(&self.top, above.as_ref()) && holds(&self.bottom, below.as_ref()) && newline && !later
     }
 
     /// Returns true if the added lines are in the file as a landing at this place writes them.
-    fn has_added(&self, lines: &[TextLine<'_>], place: &HunkPlace) -> bool {
-        let here = lines
-            .get(place.start..place.start + self.new.len())
-            .unwrap_or_default();
+    fn has_added(&self, lines: FileLines<'_>, place: &HunkPlace) -> bool {
+        let here = lines.clamped(place.start..place.start + self.new.len());
         let added: Vec<&HunkLine<'_>> = self
             .new
             .iter()
@@ -144,7 +142,7 @@ impl<'h, 'a> PostImage<'h, 'a> {
             .filter(|line| line.mark == LineMark::Add)
             .collect();
         let rule = AddedText::derive(lines, place.start, &self.new, &place.shift, &added);
-        self.new.iter().zip(here).all(|(line, here)| {
+        self.new.iter().zip(here.iter()).all(|(line, here)| {
             line.mark != LineMark::Add || rule.text_of(&line.text).is_ok_and(|text| *text == *here.text)
         })
     }
@@ -220,10 +218,10 @@ pub(crate) fn find_applied(
     budget.spend(result.lines.len().saturating_mul(COMPARED))?;
     let mut places = find_candidates(target, &SoughtHunk::new(&result), budget)?;
     budget.spend(places.len().saturating_mul(image.new.len()))?;
-    places.retain(|place| image.has_added(&target.lines, place));
+    places.retain(|place| image.has_added(target.lines(), place));
     let standing: Vec<usize> = places.iter().map(|place| place.start).collect();
     let adds = image.new.iter().any(|line| line.mark == LineMark::Add);
-    places.retain(|place| image.edges_hold(&target.lines, place.start));
+    places.retain(|place| image.edges_hold(target.lines(), place.start));
     let stated = places
         .iter()
         .find(|place| Some(place.start) == image.stated && place.level == MatchLevel::Exact);
@@ -254,7 +252,7 @@ fn as_context<'a>(line: &HunkLine<'a>) -> HunkLine<'a> {
 /// are there, or reaches a border that it names, or its lines are the whole file.
 fn is_pinned(target: &TargetFile<'_>, image: &PostImage<'_, '_>, start: usize) -> bool {
     let adds = image.new.iter().any(|line| line.mark == LineMark::Add);
-    let whole = start == 0 && image.new.len() == target.lines.len();
+    let whole = start == 0 && image.new.len() == target.lines().len();
     adds || image.top == Edge::OfFile || image.bottom == Edge::OfFile || whole
 }
 
@@ -270,7 +268,7 @@ fn lost_lines(one: &SoughtHunk<'_, '_>) -> bool {
 /// Judges a hunk whose old lines have this place: its result may be around them, so that to land it would apply it
 /// twice.
 pub(crate) fn judge_placed(
-    lines: &[TextLine<'_>],
+    lines: FileLines<'_>,
     one: &SoughtHunk<'_, '_>,
     place: &HunkPlace,
     budget: &mut WorkBudget,
@@ -301,7 +299,7 @@ pub(crate) fn judge_placed(
 /// Returns the first line of the result of an insertion next to its context, which still matches after the insertion
 /// was applied. Returns `None` if it is not there.
 fn find_inserted(
-    lines: &[TextLine<'_>],
+    lines: FileLines<'_>,
     one: &SoughtHunk<'_, '_>,
     new: &[&HunkLine<'_>],
     place: &HunkPlace,
@@ -318,7 +316,7 @@ fn find_inserted(
 /// Returns the first line of a result that keeps the removed lines inside and is around their place, as when a line
 /// was wrapped in a block before. Returns `None` if it is not there.
 fn find_wrapped(
-    lines: &[TextLine<'_>],
+    lines: FileLines<'_>,
     one: &SoughtHunk<'_, '_>,
     new: &[&HunkLine<'_>],
     place: &HunkPlace,
@@ -353,9 +351,8 @@ fn find_wrapped(
 }
 
 /// Counts how many lines of the file from `start` on are equal to `new`, one after the other.
-fn count_same(lines: &[TextLine<'_>], start: usize, new: &[&HunkLine<'_>]) -> usize {
-    let here = lines.get(start..).unwrap_or_default();
-    let pairs = here.iter().zip(new);
+fn count_same(lines: FileLines<'_>, start: usize, new: &[&HunkLine<'_>]) -> usize {
+    let pairs = lines.below(start).iter().zip(new);
     pairs
         .take_while(|(line, new)| line.text == new.text.as_ref())
         .count()
@@ -363,7 +360,7 @@ fn count_same(lines: &[TextLine<'_>], start: usize, new: &[&HunkLine<'_>]) -> us
 
 /// Returns true if every hunk's new lines are at its stated new line. Together with a blob id that names the file as
 /// the result, this proves the change, whatever repeats in the file.
-pub(crate) fn stands_as_stated(lines: &[TextLine<'_>], hunks: &[&Hunk<'_>]) -> bool {
+pub(crate) fn stands_as_stated(lines: FileLines<'_>, hunks: &[&Hunk<'_>]) -> bool {
     hunks.iter().all(|hunk| {
         let start = hunk.stated.new_start.and_then(|line| usize::try_from(line).ok());
         let new: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_new()).collect();

@@ -82,8 +82,8 @@ fn render_file(
         out,
         &format!("+++ {}", if new.is_some() { &b } else { "/dev/null" }),
     );
-    let (before, after) = (content_lines(old), content_lines(new));
-    render_hunks(out, &before, &after)
+    let [before, after] = [old, new].map(|state| state.map_or(&[][..], |state| &state.content));
+    render_hunks(out, &ShownLines::of(before, after))
 }
 
 /// Returns the line `index old..new`, with the mode if it stays: some readers set the mode from it.
@@ -112,14 +112,47 @@ pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn content_lines(state: Option<&FileState>) -> Vec<&[u8]> {
-    state.map_or_else(Vec::new, |state| {
-        state.content.split_inclusive(|byte| *byte == b'\n').collect()
-    })
+/// Lines of two texts, without those at both ends that are equal and too far from a difference to be shown. A list of all
+/// lines of a large file would take as much memory as the file.
+struct ShownLines<'t> {
+    before: Vec<&'t [u8]>,
+    after: Vec<&'t [u8]>,
+    /// Number of lines above these, in both texts.
+    above: usize,
 }
 
-fn render_hunks(out: &mut Vec<u8>, before: &[&[u8]], after: &[&[u8]]) -> LineStats {
-    let edits = line_edits(before, after);
+fn lines_of(text: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n')
+}
+
+impl<'t> ShownLines<'t> {
+    fn of(before: &'t [u8], after: &'t [u8]) -> Self {
+        let equal = |(a, b): &(&[u8], &[u8])| a == b;
+        let bytes = |(count, bytes), (line, _): (&[u8], &[u8])| (count + 1, bytes + line.len());
+        let head = lines_of(before).zip(lines_of(after)).take_while(equal);
+        let (above, head) = head.fold((0usize, 0usize), bytes);
+        let (old, new) = (before.get(head..), after.get(head..));
+        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+        let tail = lines_of(old).rev().zip(lines_of(new).rev()).take_while(equal);
+        let (_, tail) = tail.fold((0usize, 0usize), bytes);
+        let shown =
+            |lines: &mut dyn Iterator<Item = &[u8]>| -> usize { lines.take(CONTEXT).map(<[u8]>::len).sum() };
+        let lead = shown(&mut lines_of(before.get(..head).unwrap_or_default()).rev());
+        let trail = shown(&mut lines_of(old.get(old.len() - tail..).unwrap_or_default()));
+        let cut = |text: &'t [u8]| {
+            let middle = text.get(head - lead..text.len() - tail + trail);
+            lines_of(middle.unwrap_or_default()).collect()
+        };
+        Self {
+            before: cut(before),
+            after: cut(after),
+            above: above - above.min(CONTEXT),
+        }
+    }
+}
+
+fn render_hunks(out: &mut Vec<u8>, lines: &ShownLines<'_>) -> LineStats {
+    let edits = line_edits(&lines.before, &lines.after);
     let mut stats = LineStats::default();
     for edit in &edits {
         stats.removed += edit.old.len() as u64;
@@ -127,13 +160,14 @@ fn render_hunks(out: &mut Vec<u8>, before: &[&[u8]], after: &[&[u8]]) -> LineSta
     }
     // Edits whose context would touch or overlap share one hunk, as git prints them.
     for group in edits.chunk_by(|a, b| b.old.start - a.old.end <= 2 * CONTEXT) {
-        render_hunk(out, group, before, after);
+        render_hunk(out, group, lines);
     }
     stats
 }
 
 /// Renders one hunk of edits that are close together.
-fn render_hunk(out: &mut Vec<u8>, edits: &[LineEdit], before: &[&[u8]], after: &[&[u8]]) {
+fn render_hunk(out: &mut Vec<u8>, edits: &[LineEdit], lines: &ShownLines<'_>) {
+    let (before, after) = (&lines.before, &lines.after);
     let (Some(first), Some(last)) = (edits.first(), edits.last()) else {
         return;
     };
@@ -144,7 +178,11 @@ fn render_hunk(out: &mut Vec<u8>, edits: &[LineEdit], before: &[&[u8]], after: &
     let new = first.new.start - lead..last.new.end + trail;
     push_line(
         out,
-        &format!("@@ -{} +{} @@", format_range(&old), format_range(&new)),
+        &format!(
+            "@@ -{} +{} @@",
+            format_range(&old, lines.above),
+            format_range(&new, lines.above)
+        ),
     );
     let mut at = old.start;
     for edit in edits {
@@ -168,13 +206,9 @@ fn push_marked(out: &mut Vec<u8>, mark: u8, lines: Option<&[&[u8]]>) {
     }
 }
 
-fn format_range(range: &Range<usize>) -> String {
+fn format_range(range: &Range<usize>, above: usize) -> String {
     // As in git: an empty range names the line before it.
-    let start = if range.is_empty() {
-        range.start
-    } else {
-        range.start + 1
-    };
+    let start = above + range.start + usize::from(!range.is_empty());
     if range.len() == 1 {
         start.to_string()
     } else {

@@ -5,7 +5,7 @@
 use crate::locate::PlaceMiss;
 use crate::parse::{Hunk, TextReplacement};
 use crate::splice::{LineSplice, usual_ending};
-use crate::text::{BOM, LineEnding, TextLine, is_blank, leading_blanks, trim};
+use crate::text::{BOM, FileLines, LineEnding, TextLine, is_blank, leading_blanks, trim};
 
 /// Outcome of the search for the texts of a file's edits.
 pub(crate) enum InlineSearch {
@@ -27,17 +27,14 @@ struct InlineMatch<'h> {
 }
 
 /// Searches for the text of every edit.
-pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<'_>]) -> InlineSearch {
+pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_>]) -> InlineSearch {
+    if hunks.iter().any(|hunk| hunk.inline.is_none()) {
+        return InlineSearch::UseLines;
+    }
     // Word borders need characters, and other encodings are left to the comparison by lines.
     let Ok(text) = std::str::from_utf8(content) else {
         return InlineSearch::UseLines;
     };
-    let mut starts = Vec::with_capacity(lines.len() + 1);
-    let mut offset = 0;
-    for line in lines {
-        starts.push(offset);
-        offset += line.full.len();
-    }
     let mut found: Vec<InlineMatch<'_>> = Vec::new();
     let mut misses = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
@@ -57,7 +54,7 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
             [only] if begins_in_line_end(text, *only) => return InlineSearch::UseLines,
             [only] if leaves_indentation(text, *only, inline) => return InlineSearch::UseLines,
             [only] if is_inside_replacement(text, *only, inline) => {
-                let line = line_at(&starts, *only);
+                let line = lines.at_offset(*only);
                 misses.push((
                     index,
                     match is_whole_lines(text, *only, search) {
@@ -68,13 +65,13 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
             }
             [only] => {
                 let to = only + search.len();
-                let first = line_at(&starts, *only);
+                let first = lines.at_offset(*only);
                 // A text that ends in a line feed does not reach the next line.
-                let last = line_at(&starts, to.saturating_sub(1).max(*only));
+                let last = lines.at_offset(to.saturating_sub(1).max(*only));
                 if in_word(text, *only) || in_word(text, to) {
                     // `add(a)` must not be replaced inside `pad(a)`.
                     misses.push((index, PlaceMiss::InWord(first)));
-                } else if lines.get(first).is_some_and(|line| is_outdented(line, inline)) {
+                } else if lines.line(first).is_some_and(|line| is_outdented(&line, inline)) {
                     misses.push((index, PlaceMiss::Outdented(first)));
                 }
                 found.push(InlineMatch {
@@ -87,13 +84,13 @@ pub(crate) fn find_texts(lines: &[TextLine<'_>], content: &[u8], hunks: &[&Hunk<
             }
             // Other tools take the first of two occurrences and may change the wrong one.
             several => {
-                let places = several.iter().map(|at| line_at(&starts, *at)).collect();
+                let places = several.iter().map(|at| lines.at_offset(*at)).collect();
                 return InlineSearch::Missed(vec![(index, PlaceMiss::Several(places))]);
             }
         }
     }
     if misses.is_empty() {
-        splice_matches(lines, content, &starts, &found)
+        splice_matches(lines, content, &found)
     } else {
         InlineSearch::Missed(misses)
     }
@@ -195,17 +192,8 @@ fn is_whole_lines(text: &str, at: usize, search: &str) -> bool {
     ends_line(at) && (ends_line(to) || matches!(text.as_bytes().get(to), None | Some(b'\n' | b'\r')))
 }
 
-fn line_at(starts: &[usize], offset: usize) -> usize {
-    starts.partition_point(|start| *start <= offset).saturating_sub(1)
-}
-
 /// Turns byte ranges into splices of whole lines. Ranges that share a line become one splice.
-fn splice_matches(
-    lines: &[TextLine<'_>],
-    content: &[u8],
-    starts: &[usize],
-    found: &[InlineMatch<'_>],
-) -> InlineSearch {
+fn splice_matches(lines: FileLines<'_>, content: &[u8], found: &[InlineMatch<'_>]) -> InlineSearch {
     let mut order: Vec<(usize, &InlineMatch<'_>)> = found.iter().enumerate().collect();
     // Edits come in any order, and texts that overlap can only be seen side by side.
     order.sort_by_key(|(_, hit)| (hit.from, hit.to));
@@ -218,7 +206,7 @@ fn splice_matches(
     }
     let splices = order
         .chunk_by(|(_, a), (_, b)| b.first <= a.last)
-        .map(|together| splice_group(lines, content, starts, together))
+        .map(|together| splice_group(lines, content, together))
         .collect::<Option<Vec<_>>>();
     match splices {
         Some(splices) => InlineSearch::AllFound(found.iter().map(|hit| hit.first).collect(), splices),
@@ -227,33 +215,32 @@ fn splice_matches(
 }
 
 fn splice_group(
-    lines: &[TextLine<'_>],
+    lines: FileLines<'_>,
     content: &[u8],
-    starts: &[usize],
     together: &[(usize, &InlineMatch<'_>)],
 ) -> Option<LineSplice> {
     let (start, end) = (together.first()?.1.first, together.last()?.1.last + 1);
     let mut bytes = Vec::new();
-    let mut at = *starts.get(start)?;
+    let mut at = lines.offset(start)?;
     for (_, hit) in together {
         bytes.extend_from_slice(content.get(at..hit.from)?);
         bytes.extend_from_slice(&replacement_bytes(lines, hit)?);
         at = hit.to;
     }
-    let line_end = starts.get(end).copied().unwrap_or(content.len());
+    let line_end = lines.offset(end)?;
     bytes.extend_from_slice(content.get(at..line_end)?);
     Some(LineSplice { start, end, bytes })
 }
 
 /// Returns the replacement text. A search text without line ends does not show those of the file, so the replacement
 /// gets the file's. Returns `None` if the line of the match is missing.
-fn replacement_bytes(lines: &[TextLine<'_>], hit: &InlineMatch<'_>) -> Option<Vec<u8>> {
+fn replacement_bytes(lines: FileLines<'_>, hit: &InlineMatch<'_>) -> Option<Vec<u8>> {
     let replace = hit.inline.replace.as_ref();
     if hit.inline.search.contains(&b'\n') || !replace.contains(&b'\n') {
         return Some(replace.to_vec());
     }
-    let here = lines.get(hit.first..=hit.first)?;
-    let eol = match here.first()?.eol {
+    let here = lines.get(hit.first..hit.first + 1)?;
+    let eol = match here.line(0)?.eol {
         LineEnding::Missing => usual_ending(lines, here),
         eol @ (LineEnding::Lf | LineEnding::CrLf) => eol,
     };

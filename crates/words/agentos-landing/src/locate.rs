@@ -24,7 +24,7 @@
 //!    | `Blanks` | the number of blanks between words |
 //!    | `Typography` | look-alikes such as curly quotes |
 //!
-//! 3. Headings and anchors. A place above a line that the hunk names behind its `@@` is none ([`is_contradicted`]);
+//! 3. Headings and anchors. A place above a line that the hunk names behind its `@@` is none ([`anchors`]);
 //!    below it, the only one is taken ([`below_anchors`]).
 //! 4. The hunks together ([`order::choose_places`]). The places of one file must not overlap and must keep one order,
 //!    that of the answer or that of the stated lines. This often leaves one candidate of several.
@@ -51,6 +51,7 @@
 //!
 //! All work is counted in a [`WorkBudget`], since a hostile answer can have many hunks that each fit many places.
 
+mod anchors;
 mod heading;
 mod indent;
 mod index;
@@ -61,25 +62,26 @@ mod suggest;
 
 use crate::budget::WorkBudget;
 use crate::parse::{Hunk, HunkLine, LineMark};
-use crate::text::{TextLine, split_lines, trim};
+use crate::text::{FileLines, TextLine, line_starts, trim};
 use crate::{Refusal, Rung};
 
+use anchors::below_anchors;
+pub(crate) use anchors::{missing_anchor, place_above_anchor};
 use heading::SectionEnds;
 pub(crate) use indent::IndentShift;
 use index::LineIndex;
 pub(crate) use key::{MatchLevel, look_alike};
-use objections::{accept_place, deeper_copies, is_contradicted, other_exact_place, places_by_new_lines};
+use objections::{accept_place, deeper_copies, other_exact_place, places_by_new_lines};
 pub(crate) use suggest::suggest_places;
 
 /// File in which places are searched.
 pub(crate) struct TargetFile<'b> {
     /// Content of the file.
     pub content: &'b [u8],
-    /// Lines of the file.
-    pub lines: Vec<TextLine<'b>>,
     /// True if the hunks were certainly made for this content, as their `index` line names it. Their numbers are then
     /// those of this file.
     pub is_stated_base: bool,
+    starts: Vec<usize>,
     index: LineIndex,
     parts: SectionEnds,
 }
@@ -89,11 +91,49 @@ impl<'b> TargetFile<'b> {
     pub(crate) fn new(content: &'b [u8]) -> Self {
         Self {
             content,
-            lines: split_lines(content),
+            starts: line_starts(content),
             is_stated_base: false,
             index: LineIndex::default(),
             parts: SectionEnds::default(),
         }
+    }
+
+    /// Returns the lines of the file.
+    pub(crate) fn lines(&self) -> FileLines<'_> {
+        FileLines::new(self.content, &self.starts)
+    }
+
+    /// Returns the lines at which this run of lines begins in the file, ascending.
+    fn find_runs(
+        &mut self,
+        level: MatchLevel,
+        old: &[&HunkLine<'_>],
+        budget: &mut WorkBudget,
+    ) -> Result<Vec<usize>, Refusal> {
+        let lines = FileLines::new(self.content, &self.starts);
+        self.index.find_runs(level, lines, old, budget)
+    }
+
+    /// Returns the lines of the file that are equal to `text` on this rung.
+    fn places_of(
+        &mut self,
+        level: MatchLevel,
+        text: &[u8],
+        budget: &mut WorkBudget,
+    ) -> Result<&[u32], Refusal> {
+        let lines = FileLines::new(self.content, &self.starts);
+        self.index.places_of(level, lines, text, budget)
+    }
+
+    /// Returns true if the line at `start` is in the section of the heading.
+    fn is_in_section(
+        &mut self,
+        heading: usize,
+        start: usize,
+        budget: &mut WorkBudget,
+    ) -> Result<bool, Refusal> {
+        let lines = FileLines::new(self.content, &self.starts);
+        self.parts.contains_line(lines, heading, start, budget)
     }
 }
 
@@ -248,7 +288,7 @@ fn place_by_lines(
     for one in sought {
         found.push(find_candidates(target, one, budget)?);
     }
-    let mut chosen = order::choose_places(sought, &found, target.lines.len(), budget)?;
+    let mut chosen = order::choose_places(sought, &found, target.lines().len(), budget)?;
     for (chosen, found) in chosen.iter_mut().zip(&found) {
         if let Ok(place) = chosen {
             place.others = place.others.max(found.len().saturating_sub(1));
@@ -270,7 +310,7 @@ fn place_as_stated(
         };
         budget.spend(one.old.len())?;
         // A hunk without old lines fits everywhere. It may only follow others that prove the stated lines.
-        if one.old.is_empty() && sought.len() < 2 && !target.lines.is_empty() {
+        if one.old.is_empty() && sought.len() < 2 && !target.lines().is_empty() {
             return Ok(None);
         }
         // One hunk that does not fit makes the numbers of all the others doubtful.
@@ -284,7 +324,7 @@ fn place_as_stated(
             others: 0,
         });
     }
-    if !target.lines.is_empty() && !are_numbers_confirmed(target, sought, budget)? {
+    if !target.lines().is_empty() && !are_numbers_confirmed(target, sought, budget)? {
         return Ok(None);
     }
     let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
@@ -307,9 +347,7 @@ fn are_numbers_confirmed(
         return Ok(true);
     }
     for one in bare {
-        let runs = target
-            .index
-            .find_runs(MatchLevel::Exact, &target.lines, &one.old, budget)?;
+        let runs = target.find_runs(MatchLevel::Exact, &one.old, budget)?;
         if runs.len() == 1 {
             return Ok(true);
         }
@@ -326,10 +364,10 @@ fn fits_exactly(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize)
     let Some(end) = start.checked_add(one.old.len()) else {
         return false;
     };
-    let Some(lines) = target.lines.get(start..end) else {
+    let Some(lines) = target.lines().get(start..end) else {
         return false;
     };
-    (!one.at_end || end == target.lines.len())
+    (!one.at_end || end == target.lines().len())
         && lines
             .iter()
             .zip(&one.old)
@@ -348,11 +386,11 @@ pub(crate) fn find_candidates(
     /// Steps for one place. Places are kept until all hunks are placed, so they cost more than a look at a line.
     const STEPS_PER_PLACE: usize = 8;
     for level in MatchLevel::ALL {
-        let starts = target.index.find_runs(level, &target.lines, &one.old, budget)?;
+        let starts = target.find_runs(level, &one.old, budget)?;
         budget.spend(starts.len().saturating_mul(STEPS_PER_PLACE))?;
         // A place that lost marks explain is no place, but another one is not the only one then.
         let lacks_marks = |start: &usize| {
-            let lines = target.lines.get(*start..start + one.old.len());
+            let lines = target.lines().get(*start..start + one.old.len());
             lines.is_some_and(|lines| indent::may_lack_marks(level, &one.old, lines, one.hunk.marked))
         };
         if starts.iter().any(lacks_marks) {
@@ -360,18 +398,8 @@ pub(crate) fn find_candidates(
         }
         let places: Vec<HunkPlace> = starts
             .into_iter()
-            .filter(|start| !one.at_end || start + one.old.len() == target.lines.len())
-            .filter_map(|start| {
-                let lines = target.lines.get(start..start + one.old.len())?;
-                // On the rungs that ignore indentation, equal keys are not enough: one rule must explain all lines.
-                let shift = indent::find_shift(level, &one.old, lines, one.hunk.marked)?;
-                Some(HunkPlace {
-                    start,
-                    level,
-                    shift,
-                    others: 0,
-                })
-            })
+            .filter(|start| !one.at_end || start + one.old.len() == target.lines().len())
+            .filter_map(|start| place_of_run(target, one, start, level))
             .collect();
         let places = below_anchors(target, one, places, budget)?;
         if !places.is_empty() {
@@ -384,103 +412,66 @@ pub(crate) fn find_candidates(
 /// Returns the place of an insertion without context. It has one only in an empty file, or at a stated end of the
 /// file.
 fn without_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>) -> Vec<HunkPlace> {
-    if !target.lines.is_empty() && !one.hunk.at_end {
+    if !target.lines().is_empty() && !one.hunk.at_end {
         return Vec::new();
     }
     vec![HunkPlace {
-        start: target.lines.len(),
+        start: target.lines().len(),
         level: MatchLevel::Exact,
         shift: IndentShift::default(),
         others: 0,
     }]
 }
 
-/// Keeps the one place below the hunk's anchors, if there is exactly one. Anchors that are not in the file, or occur
-/// more than once, decide nothing. A single place above an anchor is no place.
-fn below_anchors(
-    target: &mut TargetFile<'_>,
+/// Returns the place of a hunk whose lines are equal to those of the file from `start` on, on this rung. Returns `None` if
+/// no indentation shift explains all lines: equal keys are not enough on the rungs that ignore indentation.
+fn place_of_run(
+    target: &TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
-    places: Vec<HunkPlace>,
-    budget: &mut WorkBudget,
-) -> Result<Vec<HunkPlace>, Refusal> {
-    if let [only] = places.as_slice()
-        && one.stated != Some(only.start)
-        && is_contradicted(target, one, only.start, budget)?
-    {
-        return Ok(Vec::new());
-    }
-    // A heading next to a line number is git's: it may be that of the function above. Without a number it is what the
-    // author has to say about the place.
-    let section = one.hunk.section.iter().filter(|_| one.stated.is_none());
-    let anchors: Vec<_> = one.hunk.anchors.iter().chain(section).collect();
-    if places.len() < 2 || anchors.is_empty() {
-        return Ok(places);
-    }
-    let mut from = 0;
-    for anchor in anchors {
-        let hits = target
-            .index
-            .places_of(MatchLevel::Indent, &target.lines, anchor, budget)?;
-        budget.spend(hits.len())?;
-        let mut below = hits.iter().filter(|hit| **hit as usize >= from);
-        match (below.next(), below.next()) {
-            // Each anchor is searched for below the one before, as nested headings are written outermost first.
-            (Some(only), None) => from = *only as usize + 1,
-            (Some(_) | None, _) => return Ok(places),
-        }
-    }
-    let mut below = Vec::new();
-    for place in &places {
-        let under = match from.checked_sub(1) {
-            Some(heading) => target
-                .parts
-                .contains_line(&target.lines, heading, place.start, budget)?,
-            None => true,
-        };
-        if under && place.start + one.old.len() > from {
-            let others = places.len() - 1;
-            below.push(HunkPlace {
-                others,
-                ..place.clone()
-            });
-        }
-    }
-    // With several places below the anchors, all candidates stay, for the report.
-    Ok(if below.len() == 1 { below } else { places })
-}
-
-/// Returns the one place of the hunk's lines if its heading or anchors are ignored, for the report. Returns `None` if
-/// there is no such place, or more than one.
-pub(crate) fn place_above_anchor(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    budget: &mut WorkBudget,
-) -> Result<Option<usize>, Refusal> {
-    if one.hunk.anchors.is_empty() && one.hunk.section.is_none() {
-        return Ok(None);
-    }
-    let mut free = one.hunk.clone();
-    (free.anchors, free.section) = (Vec::new(), None);
-    let places = find_candidates(target, &SoughtHunk::new(&free), budget)?;
-    Ok(match places.as_slice() {
-        [only] => Some(only.start),
-        _ => None,
+    start: usize,
+    level: MatchLevel,
+) -> Option<HunkPlace> {
+    let lines = target.lines().get(start..start.checked_add(one.old.len())?)?;
+    Some(HunkPlace {
+        start,
+        level,
+        shift: indent::find_shift(level, &one.old, lines, one.hunk.marked)?,
+        others: 0,
     })
 }
 
-/// Returns an anchor of the hunk that is not in the file. Returns `None` if all are.
-pub(crate) fn missing_anchor<'h>(
+/// Returns the place of a hunk at this line if its lines are there on this rung. Returns `None` otherwise.
+fn place_at(
+    target: &TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    start: usize,
+    level: MatchLevel,
+) -> Option<HunkPlace> {
+    let lines = target.lines().get(start..start.checked_add(one.old.len())?)?;
+    let same = |(line, old): (TextLine<'_>, &&HunkLine<'_>)| {
+        key::line_key(level, line.text) == key::line_key(level, &old.text)
+    };
+    let fits = lines.iter().zip(&one.old).all(same);
+    fits.then(|| place_of_run(target, one, start, level)).flatten()
+}
+
+/// Returns every place at which a hunk may have been meant, whatever speaks against it: all on the first rung that has
+/// any, and the stated one.
+pub(crate) fn possible_places(
     target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'h, '_>,
+    one: &SoughtHunk<'_, '_>,
     budget: &mut WorkBudget,
-) -> Result<Option<&'h [u8]>, Refusal> {
-    for anchor in &one.hunk.anchors {
-        let hits = target
-            .index
-            .places_of(MatchLevel::Indent, &target.lines, anchor, budget)?;
-        if hits.is_empty() {
-            return Ok(Some(anchor));
-        }
-    }
-    Ok(None)
+) -> Result<Vec<HunkPlace>, Refusal> {
+    let mut free = one.hunk.clone();
+    (free.anchors, free.section) = (Vec::new(), None);
+    let mut places = find_candidates(target, &SoughtHunk::new(&free), budget)?;
+    let stated = one
+        .stated
+        .filter(|start| places.iter().all(|place| place.start != *start));
+    let stated = stated.and_then(|start| {
+        let mut levels = MatchLevel::ALL.into_iter();
+        levels.find_map(|level| place_at(target, one, start, level))
+    });
+    places.extend(stated);
+    Ok(places)
 }

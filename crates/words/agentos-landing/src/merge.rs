@@ -13,7 +13,7 @@ use crate::parse::{FileEdit, Hunk};
 use crate::placement::{self, place_hunks};
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::{LineSplice, join_splices};
-use crate::text::{TextLine, split_lines};
+use crate::text::{FileLines, line_starts};
 use crate::{Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, RefusalCode, Rung};
 
 /// Returns the content that the tool saw. Returns `None` if it is unknown or is the base.
@@ -108,10 +108,11 @@ pub(crate) fn carry_over(
     if is_result {
         return Err(report_all_there(report).into());
     }
-    let base_lines = split_lines(old);
-    let since = line_edits(&full_lines(&target.lines), &full_lines(&base_lines));
+    let starts = line_starts(old);
+    let base_lines = FileLines::new(old, &starts);
+    let since = line_edits(&full_lines(target.lines()), &full_lines(base_lines));
     // The bytes before and after are known, so this proves the change without a look at the text next to it.
-    if splices.iter().all(|splice| was_made(splice, &since, &base_lines)) {
+    if splices.iter().all(|splice| was_made(splice, &since, base_lines)) {
         return Err(report_all_there(report).into());
     }
     let Some(moved) = shift_splices(&splices, &since) else {
@@ -120,7 +121,7 @@ pub(crate) fn carry_over(
     for hunk in &mut report.hunks {
         hunk.rung = Some(Rung::Merged);
     }
-    Ok(join_splices(&base_lines, &moved))
+    Ok(join_splices(base_lines, &moved))
 }
 
 /// Reports every hunk as applied before, and returns the refusal of the file.
@@ -135,7 +136,7 @@ pub(crate) fn report_all_there(report: &mut FileReport) -> Refusal {
 }
 
 /// Returns true if the base has exactly this splice at exactly this place, compared with what the tool saw.
-fn was_made(splice: &LineSplice, since: &[LineEdit], base_lines: &[TextLine<'_>]) -> bool {
+fn was_made(splice: &LineSplice, since: &[LineEdit], base_lines: FileLines<'_>) -> bool {
     let at = since.partition_point(|edit| edit.old.start < splice.start);
     let Some(edit) = since
         .get(at)
@@ -143,8 +144,7 @@ fn was_made(splice: &LineSplice, since: &[LineEdit], base_lines: &[TextLine<'_>]
     else {
         return false;
     };
-    let new = base_lines.get(edit.new.clone()).unwrap_or_default();
-    full_lines(new).concat() == splice.bytes
+    base_lines.clamped(edit.new.clone()).bytes() == splice.bytes
 }
 
 /// Returns the refusal of hunks whose lines changed since, and updates the report with how each hunk fits the base.
@@ -174,7 +174,7 @@ fn conflict_refusal(
 }
 
 /// Returns the lines with their endings, so that a changed ending counts as a change.
-fn full_lines<'l>(lines: &[TextLine<'l>]) -> Vec<&'l [u8]> {
+fn full_lines(lines: FileLines<'_>) -> Vec<&[u8]> {
     lines.iter().map(|line| line.full).collect()
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn place_hunks(
     let sought: Vec<SoughtHunk<'_, '_>> = hunks.iter().map(|hunk| SoughtHunk::new(hunk)).collect();
     // JSON edits state the exact text, which may be a part of a line. They are placed by bytes first, and by lines
     // only if a text is not found as written.
-    match inline::find_texts(&target.lines, target.content, hunks) {
+    match inline::find_texts(target.lines(), target.content, hunks) {
         inline::InlineSearch::AllFound(places, splices) => {
             return Ok(place_inline(&sought, &places, splices));
         }
@@ -61,8 +61,8 @@ pub(crate) fn place_hunks(
         let mut report = blank_report(at, one);
         match found {
             Ok(place) => {
-                let state = applied::judge_placed(&target.lines, one, &place, budget)?;
-                match (hunk_splices(&target.lines, one.hunk, &place), state) {
+                let state = applied::judge_placed(target.lines(), one, &place, budget)?;
+                match (hunk_splices(target.lines(), one.hunk, &place), state) {
                     (Ok(mut new), AppliedState::Absent) => {
                         report_landed(&mut report, one, &place);
                         if let Some(anchor) = missing_anchor(target, one, budget)? {
@@ -207,6 +207,13 @@ fn line_number(line: usize) -> u64 {
     line as u64 + 1
 }
 
+/// Returns the report of a hunk that lands at this place. `at` counts from 0.
+pub(crate) fn landed_report(at: usize, one: &SoughtHunk<'_, '_>, place: &HunkPlace) -> HunkReport {
+    let mut report = blank_report(at, one);
+    report_landed(&mut report, one, place);
+    report
+}
+
 fn report_landed(report: &mut HunkReport, one: &SoughtHunk<'_, '_>, place: &HunkPlace) {
     report.status = HunkStatus::Landed;
     report.rung = Some(place.report_rung(one.stated));
@@ -313,10 +320,10 @@ fn show_miss(
     let nearby = because
         .starts
         .first()
-        .and_then(|start| target.lines.get(*start..))
-        .unwrap_or_default();
+        .map(|start| target.lines().below(*start).iter());
     report.actual = nearby
-        .iter()
+        .into_iter()
+        .flatten()
         .take(SHOWN_LINES.min(one.old.len().max(1)))
         .map(|line| excerpt(line.text, SHOWN_CHARS))
         .collect();

@@ -24,7 +24,7 @@ mod added;
 
 use crate::locate::{HunkPlace, IndentShift, MatchLevel, look_alike};
 use crate::parse::{Hunk, HunkLine, LineMark};
-use crate::text::{BOM, LineEnding, TextLine, join_lines, leading_blanks, trim};
+use crate::text::{BOM, FileLines, LineEnding, leading_blanks, trim};
 
 pub(crate) use added::{AddedText, UncertainBlanks};
 
@@ -44,7 +44,7 @@ pub(crate) struct LineSplice {
 /// # Errors
 /// Fails if an added line cannot be converted to the file's indentation or typography.
 pub(crate) fn hunk_splices(
-    lines: &[TextLine<'_>],
+    lines: FileLines<'_>,
     hunk: &Hunk<'_>,
     place: &HunkPlace,
 ) -> Result<Vec<LineSplice>, UncertainBlanks> {
@@ -69,15 +69,16 @@ pub(crate) fn hunk_splices(
 }
 
 /// Joins splices (ascending, without overlap) and the unchanged lines.
-pub(crate) fn join_splices(lines: &[TextLine<'_>], splices: &[LineSplice]) -> Vec<u8> {
-    let mut out = Vec::new();
+pub(crate) fn join_splices(lines: FileLines<'_>, splices: &[LineSplice]) -> Vec<u8> {
+    let added: usize = splices.iter().map(|splice| splice.bytes.len()).sum();
+    let mut out = Vec::with_capacity(lines.bytes().len() + added);
     let mut at = 0;
     for splice in splices {
-        out.extend(join_lines(lines.get(at..splice.start).unwrap_or_default()));
+        out.extend_from_slice(lines.clamped(at..splice.start).bytes());
         out.extend_from_slice(&splice.bytes);
         at = splice.end;
     }
-    out.extend(join_lines(lines.get(at..).unwrap_or_default()));
+    out.extend_from_slice(lines.below(at).bytes());
     out
 }
 
@@ -118,7 +119,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
         };
         let unended = ending
             .lines
-            .get(self.start.wrapping_sub(1))
+            .line(self.start.wrapping_sub(1))
             .filter(|line| line.eol == LineEnding::Missing);
         if let (Some(last), false) = (unended, self.added.is_empty()) {
             // Lines are added below a last line without a newline, so that line needs one now.
@@ -145,7 +146,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
         }
         // Lines were added above the first line. The byte order mark moved to the new first line, so the old one is
         // written again without it.
-        if let (true, true, Some(first)) = (marked, self.removed.is_empty(), ending.lines.first()) {
+        if let (true, true, Some(first)) = (marked, self.removed.is_empty(), ending.lines.line(0)) {
             splice.end = 1;
             splice
                 .bytes
@@ -158,7 +159,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
 
 /// Rules for the bytes of added lines, derived once for each hunk: line endings, indentation, typography, final newline.
 struct LineEndings<'l, 'h, 'a> {
-    lines: &'l [TextLine<'l>],
+    lines: FileLines<'l>,
     place: &'l HunkPlace,
     /// True if the carriage returns of the hunk's old lines match the file. Then those of its added lines are intended.
     literal: bool,
@@ -174,17 +175,15 @@ struct LineEndings<'l, 'h, 'a> {
 }
 
 impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
-    fn for_hunk(lines: &'l [TextLine<'l>], hunk: &'h Hunk<'a>, place: &'l HunkPlace) -> Self {
+    fn for_hunk(lines: FileLines<'l>, hunk: &'h Hunk<'a>, place: &'l HunkPlace) -> Self {
         let old: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_old()).collect();
-        let here = lines
-            .get(place.start..place.start + old.len())
-            .unwrap_or_default();
+        let here = lines.clamped(place.start..place.start + old.len());
         // An empty file has no endings that could contradict those of the hunk, and a last line without an end confirms
         // none.
         let confirmed = here.iter().any(|line| line.eol != LineEnding::Missing) || lines.len() <= 1;
         let literal = confirmed
             && (!old.is_empty() || lines.is_empty())
-            && old.iter().zip(here).all(|(old, line)| {
+            && old.iter().zip(here.iter()).all(|(old, line)| {
                 line.eol == LineEnding::Missing || old.cr == (line.eol == LineEnding::CrLf)
             });
         let added: Vec<&HunkLine<'_>> = hunk
@@ -215,7 +214,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         }
         let old = self.hunk.lines.iter().filter(|old| old.is_old());
         let mut same = old
-            .zip(self.lines.get(self.place.start..)?)
+            .zip(self.lines.below(self.place.start).iter())
             .filter(|(old, _)| old.mark == LineMark::Remove && old.text == line.text)
             .map(|(_, here)| here.text);
         let first = same.next()?;
@@ -229,8 +228,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         if self.place.level != MatchLevel::Typography || text.is_ascii() {
             return false;
         }
-        let here = self.lines.get(self.place.start..).unwrap_or_default();
-        let old = || self.hunk.lines.iter().filter(|old| old.is_old()).zip(here);
+        let here = self.lines.below(self.place.start);
+        let old = || self.hunk.lines.iter().filter(|old| old.is_old()).zip(here.iter());
         let differs = |written: &[u8]| {
             let count = |text: &[u8]| text.windows(written.len()).filter(|at| *at == written).count();
             let mut counts = old().map(|(old, here)| (count(&old.text), count(here.text)));
@@ -256,8 +255,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         if matches!(self.place.shift, IndentShift::ToSpaces(_)) && inner(&line.text, b"\t") {
             return true;
         }
-        let here = self.lines.get(self.place.start..).unwrap_or_default();
-        let mut old = self.hunk.lines.iter().filter(|old| old.is_old()).zip(here);
+        let here = self.lines.below(self.place.start);
+        let mut old = self.hunk.lines.iter().filter(|old| old.is_old()).zip(here.iter());
         old.any(|(old, here)| {
             let lost = inner(here.text, b"\t") && !inner(&old.text, b"\t");
             // If the line is removed, the added line probably replaces it, so that even one space in it can be a lost tab.
@@ -293,8 +292,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         } else {
             run.start..run.end
         };
-        let end = around.end.min(self.lines.len());
-        !self.literal && has_both_endings(self.lines.get(around.start..end).unwrap_or_default())
+        !self.literal && has_both_endings(self.lines.clamped(around))
     }
 
     /// Returns the ending of the line that is replaced (of the last one, if lines are added), else of the line above,
@@ -304,7 +302,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         let above = run.start.checked_sub(1);
         replaced
             .or(above)
-            .and_then(|at| self.lines.get(at))
+            .and_then(|at| self.lines.line(at))
             .map(|line| line.eol)
             .filter(|eol| *eol != LineEnding::Missing)
             .unwrap_or(self.usual)
@@ -320,16 +318,17 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             .lines
             .iter()
             .any(|line| line.text.windows(BOM.len()).any(|at| at == BOM));
-        let stays = self.lines.get(run.end).map(|line| line.text);
+        let stays = self.lines.line(run.end).map(|line| line.text);
         let written = !run.added.is_empty() || stays.is_some_and(|text| !text.starts_with(BOM));
-        run.start == 0 && written && !known && has(self.lines.first().map(|line| line.text))
+        run.start == 0 && written && !known && has(self.lines.line(0).map(|line| line.text))
     }
 
     /// Returns true if the new last line ends in a newline. Only a hunk that states a difference changes that.
     fn final_newline(&self, run: &ChangeRun<'_, '_>) -> bool {
         let has = self
             .lines
-            .last()
+            .iter()
+            .next_back()
             .is_none_or(|line| line.eol != LineEnding::Missing);
         if self.old_bare != self.new_bare {
             return !self.new_bare;
@@ -344,24 +343,24 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
     }
 }
 
-fn has_both_endings(lines: &[TextLine<'_>]) -> bool {
+fn has_both_endings(lines: FileLines<'_>) -> bool {
     let has = |ending: LineEnding| lines.iter().any(|line| line.eol == ending);
     has(LineEnding::Lf) && has(LineEnding::CrLf)
 }
 
 /// Returns the more frequent ending of the lines `here`, at the hunk's place. If both are equally frequent there, returns
 /// that of the first lines of the file.
-pub(crate) fn usual_ending(lines: &[TextLine<'_>], here: &[TextLine<'_>]) -> LineEnding {
+pub(crate) fn usual_ending(lines: FileLines<'_>, here: FileLines<'_>) -> LineEnding {
     /// Maximum number of first lines that are counted.
     const LOOKED_AT: usize = 1_000;
-    let count = |lines: &[TextLine<'_>]| {
+    let count = |lines: FileLines<'_>| {
         let crlf = lines.iter().filter(|line| line.eol == LineEnding::CrLf).count();
         let lf = lines.iter().filter(|line| line.eol == LineEnding::Lf).count();
         (crlf, lf)
     };
     let (mut crlf, mut lf) = count(here);
     if crlf == lf {
-        (crlf, lf) = count(lines.get(..LOOKED_AT).unwrap_or(lines));
+        (crlf, lf) = count(lines.clamped(0..LOOKED_AT));
     }
     if crlf > lf {
         LineEnding::CrLf

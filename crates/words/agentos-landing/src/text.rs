@@ -72,6 +72,95 @@ pub(crate) fn join_lines(lines: &[TextLine<'_>]) -> Vec<u8> {
     lines.iter().flat_map(|line| line.full).copied().collect()
 }
 
+/// Returns the offset of each line, and the length of the text as the last one.
+pub(crate) fn line_starts(bytes: &[u8]) -> Vec<usize> {
+    let feeds = || bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let ended = bytes.is_empty() || bytes.ends_with(b"\n");
+    // Counted first: a list that grows would take twice the memory for a moment.
+    let mut starts = Vec::with_capacity(feeds().count() + 2);
+    starts.push(0);
+    starts.extend(feeds().map(|(at, _)| at + 1));
+    if !ended {
+        starts.push(bytes.len());
+    }
+    starts
+}
+
+/// Lines of a file. It has the offsets of the lines only, since a large file has millions of lines; a line is cut out when
+/// it is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileLines<'l> {
+    content: &'l [u8],
+    /// Offset of each line, and the end of the last one.
+    starts: &'l [usize],
+}
+
+impl<'l> FileLines<'l> {
+    /// Returns the lines of a text. `starts` are its [`line_starts`].
+    pub(crate) fn new(content: &'l [u8], starts: &'l [usize]) -> Self {
+        Self { content, starts }
+    }
+
+    /// Returns the number of lines.
+    pub(crate) fn len(self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Returns true if there are no lines.
+    pub(crate) fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns a line. `None` if there are not so many.
+    pub(crate) fn line(self, at: usize) -> Option<TextLine<'l>> {
+        let (from, to) = (*self.starts.get(at)?, *self.starts.get(at.checked_add(1)?)?);
+        Some(split_ending(self.content.get(from..to)?))
+    }
+
+    /// Returns the offset of a line in the content. `None` if there are not so many.
+    pub(crate) fn offset(self, at: usize) -> Option<usize> {
+        self.starts.get(at).copied()
+    }
+
+    /// Returns the line that has the byte at this offset, or the last one.
+    pub(crate) fn at_offset(self, offset: usize) -> usize {
+        let starts = self.starts.get(..self.len()).unwrap_or_default();
+        starts.partition_point(|start| *start <= offset).saturating_sub(1)
+    }
+
+    /// Returns some of the lines. `None` if there are not so many.
+    pub(crate) fn get(self, range: Range<usize>) -> Option<Self> {
+        let starts = self.starts.get(range.start..range.end.checked_add(1)?)?;
+        Some(Self { starts, ..self })
+    }
+
+    /// Returns the lines of a range, as far as there are so many.
+    pub(crate) fn clamped(self, range: Range<usize>) -> Self {
+        let end = range.end.min(self.len());
+        self.get(range.start.min(end)..end)
+            .unwrap_or(Self { starts: &[], ..self })
+    }
+
+    /// Returns the lines from this one on.
+    pub(crate) fn below(self, start: usize) -> Self {
+        self.clamped(start..self.len())
+    }
+
+    /// Returns the lines, first to last.
+    pub(crate) fn iter(self) -> impl DoubleEndedIterator<Item = TextLine<'l>> + ExactSizeIterator + Clone {
+        let line = move |at| self.line(at).unwrap_or(TextLine::EMPTY);
+        (0..self.len()).map(line)
+    }
+
+    /// Returns the bytes of the lines.
+    pub(crate) fn bytes(self) -> &'l [u8] {
+        let range = self.starts.first().zip(self.starts.last());
+        range
+            .and_then(|(from, to)| self.content.get(*from..*to))
+            .unwrap_or_default()
+    }
+}
+
 /// Splits a line from its ending.
 pub(crate) fn split_ending(full: &[u8]) -> TextLine<'_> {
     // A carriage return alone is content: old Mac files have one line here, and are kept byte for byte.

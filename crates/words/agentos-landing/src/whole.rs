@@ -9,7 +9,7 @@ use crate::locate::{HunkPlace, IndentShift, MatchLevel};
 use crate::parse::{FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
 use crate::refusal::{ambiguous, malformed};
 use crate::splice::{hunk_splices, join_splices};
-use crate::text::{BOM, common_tail, split_lines, trim, trim_start};
+use crate::text::{BOM, FileLines, common_tail, line_starts, split_lines, trim, trim_start};
 use crate::{Refusal, Repair, RepoPath, elided};
 
 /// Returns the new content of an existing file, and the repair if one was needed. Lines that stay keep their bytes.
@@ -80,8 +80,10 @@ pub(crate) fn changed_content(
         shift: IndentShift::default(),
         others: 0,
     };
-    let content = match hunk_splices(&old, &hunk, &place) {
-        Ok(splices) => join_splices(&old, &splices),
+    let starts = line_starts(base);
+    let old = FileLines::new(base, &starts);
+    let content = match hunk_splices(old, &hunk, &place) {
+        Ok(splices) => join_splices(old, &splices),
         // Cannot happen at level `Exact`, where no line is shifted; the lines as given are the right result then.
         Err(_) => crate::placement::content_of(hunk.lines.iter().filter(|line| line.is_new())),
     };

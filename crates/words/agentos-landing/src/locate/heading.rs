@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use crate::Refusal;
 use crate::budget::WorkBudget;
-use crate::text::{TextLine, leading_blanks, trim};
+use crate::text::{FileLines, leading_blanks, trim};
 
 /// Line at which the section of each requested heading ends. Computed once for each heading, since thousands of hunks
 /// may name the same one.
@@ -21,7 +21,7 @@ impl SectionEnds {
     /// A line that opens no section is no heading, and everything below is in it.
     pub(super) fn contains_line(
         &mut self,
-        lines: &[TextLine<'_>],
+        lines: FileLines<'_>,
         heading: usize,
         start: usize,
         budget: &mut WorkBudget,
@@ -41,7 +41,7 @@ impl SectionEnds {
 
 /// Returns true if the heading is not far above the line at `start`, and that line is in its section.
 pub(super) fn is_near_below(
-    lines: &[TextLine<'_>],
+    lines: FileLines<'_>,
     name: &[u8],
     start: usize,
     budget: &mut WorkBudget,
@@ -50,7 +50,7 @@ pub(super) fn is_near_below(
     const NEAR: usize = 128;
     // A search without limit for each of many hunks would be quadratic in the size of the file.
     let from = start.saturating_sub(NEAR);
-    let above = lines.get(from..start).unwrap_or_default();
+    let above = lines.clamped(from..start);
     let found = above.iter().rposition(|line| trim(line.text) == trim(name));
     budget.spend(start - from)?;
     Ok(found.is_some_and(|at| next_same_kind(lines, from + at, start).is_none()))
@@ -58,14 +58,14 @@ pub(super) fn is_near_below(
 
 /// Returns the first heading of the same kind below this one and above `to`. Returns `None` if there is none, or if
 /// the line is no heading.
-fn next_same_kind(lines: &[TextLine<'_>], heading: usize, to: usize) -> Option<usize> {
-    let line = lines.get(heading)?;
+fn next_same_kind(lines: FileLines<'_>, heading: usize, to: usize) -> Option<usize> {
+    let line = lines.line(heading)?;
     let kind = heading_kind(line.text);
     if kind.is_empty() || !opens_section(lines, heading) {
         return None;
     }
     (heading + 1..to).find(|at| {
-        lines.get(*at).is_some_and(|other| {
+        lines.line(*at).is_some_and(|other| {
             leading_blanks(other.text) == leading_blanks(line.text)
                 && self::heading_kind(other.text) == kind
                 && opens_section(lines, *at)
@@ -86,18 +86,15 @@ fn heading_kind(line: &[u8]) -> &[u8] {
 
 /// Returns true if the line opens a section: an indented block or a bracket follows, or it is a title or a
 /// `[section]`.
-fn opens_section(lines: &[TextLine<'_>], at: usize) -> bool {
-    let Some(line) = lines.get(at) else {
+fn opens_section(lines: FileLines<'_>, at: usize) -> bool {
+    let Some(line) = lines.line(at) else {
         return false;
     };
     let text = trim(line.text);
     let marks = text.iter().take_while(|byte| b"#=".contains(byte)).count();
     let titled = marks > 0 && text.get(marks) == Some(&b' ');
-    let below = lines
-        .get(at + 1..)
-        .unwrap_or_default()
-        .iter()
-        .find(|line| !trim(line.text).is_empty());
+    let mut below = lines.below(at + 1).iter();
+    let below = below.find(|line| !trim(line.text).is_empty());
     let block = below.is_some_and(|below| {
         leading_blanks(below.text).len() > leading_blanks(line.text).len()
             || trim(below.text).starts_with(b"{")

@@ -7,7 +7,7 @@
 
 use super::key::{MatchLevel, indent_key};
 use crate::parse::{HunkLine, LineMark};
-use crate::text::{TextLine, leading_blanks, trim};
+use crate::text::{FileLines, leading_blanks, trim};
 
 /// Rule for the difference.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(crate) enum IndentShift {
 pub(crate) fn find_shift(
     level: MatchLevel,
     old: &[&HunkLine<'_>],
-    lines: &[TextLine<'_>],
+    lines: FileLines<'_>,
     marked: bool,
 ) -> Option<IndentShift> {
     // On the stricter rungs the indentation is part of the key, so it is equal already.
@@ -46,7 +46,7 @@ pub(crate) fn find_shift(
     }
     let pairs = |mark: Option<LineMark>| -> IndentPairs {
         old.iter()
-            .zip(lines)
+            .zip(lines.iter())
             .filter(|(old, _)| mark.is_none_or(|mark| old.mark == mark) && !trim(&old.text).is_empty())
             .map(|(old, line)| {
                 (
@@ -71,7 +71,7 @@ pub(crate) fn find_shift(
 pub(super) fn may_lack_marks(
     level: MatchLevel,
     old: &[&HunkLine<'_>],
-    lines: &[TextLine<'_>],
+    lines: FileLines<'_>,
     marked: bool,
 ) -> bool {
     let all_context = old.iter().all(|old| old.mark == LineMark::Context);
@@ -79,7 +79,7 @@ pub(super) fn may_lack_marks(
     marked
         && all_context
         && level >= MatchLevel::Indent
-        && old.iter().zip(lines).all(|(old, line)| {
+        && old.iter().zip(lines.iter()).all(|(old, line)| {
             trim(&old.text).is_empty() || [b" ", indent(&old.text).as_slice()].concat() == indent(line.text)
         })
 }

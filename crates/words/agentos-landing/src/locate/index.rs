@@ -3,12 +3,13 @@
 //! Owns: the tables and the search. Work is counted. Never: judges indentation.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
 
 use super::key::{MatchLevel, line_key};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 use crate::parse::HunkLine;
-use crate::text::TextLine;
+use crate::text::FileLines;
 
 /// Tables by rung. Each is built when it is first needed, since most hunks are found on the first rung.
 #[derive(Default)]
@@ -16,12 +17,16 @@ pub(crate) struct LineIndex {
     tables: HashMap<MatchLevel, LineTable>,
 }
 
+/// Lines of a file in an order in which equal lines are next to each other. It has numbers only, 12 bytes for each line: a
+/// table of the texts would be several times as large as the file.
 struct LineTable {
-    numbers: HashMap<Box<[u8]>, u32>,
-    /// Number of each line of the file. Equal lines have equal numbers, so a hunk is compared without its text.
-    lines: Vec<u32>,
-    /// For each number the lines that have it.
-    places: Vec<Vec<u32>>,
+    /// First halves of the hashes of the lines, ascending.
+    hashes: Vec<u32>,
+    /// Lines in the order of `hashes`; equal ones ascending.
+    order: Vec<u32>,
+    /// For each line of the file the position in `order` of the first line that is equal to it. So a hunk is compared
+    /// without its text.
+    numbers: Vec<u32>,
 }
 
 impl LineIndex {
@@ -29,7 +34,7 @@ impl LineIndex {
     pub(crate) fn find_runs(
         &mut self,
         level: MatchLevel,
-        lines: &[TextLine<'_>],
+        lines: FileLines<'_>,
         old: &[&HunkLine<'_>],
         budget: &mut WorkBudget,
     ) -> Result<Vec<usize>, Refusal> {
@@ -37,8 +42,8 @@ impl LineIndex {
         budget.spend(old.len())?;
         let mut wanted = Vec::with_capacity(old.len());
         for line in old {
-            match table.numbers.get(line_key(level, &line.text).as_ref()) {
-                Some(number) => wanted.push(*number),
+            match table.number_of(level, lines, &line.text) {
+                Some(number) => wanted.push(number),
                 // One line that the file does not have decides; no place needs to be looked at.
                 None => return Ok(Vec::new()),
             }
@@ -50,22 +55,19 @@ impl LineIndex {
     pub(crate) fn places_of(
         &mut self,
         level: MatchLevel,
-        lines: &[TextLine<'_>],
+        lines: FileLines<'_>,
         text: &[u8],
         budget: &mut WorkBudget,
     ) -> Result<&[u32], Refusal> {
         let table = self.table_for(level, lines, budget)?;
-        let number = table.numbers.get(line_key(level, text).as_ref());
-        Ok(number
-            .and_then(|number| table.places.get(*number as usize))
-            .map(Vec::as_slice)
-            .unwrap_or_default())
+        let number = table.number_of(level, lines, text);
+        Ok(number.map(|number| table.places(number)).unwrap_or_default())
     }
 
     fn table_for(
         &mut self,
         level: MatchLevel,
-        lines: &[TextLine<'_>],
+        lines: FileLines<'_>,
         budget: &mut WorkBudget,
     ) -> Result<&LineTable, Refusal> {
         if !self.tables.contains_key(&level) {
@@ -78,54 +80,88 @@ impl LineIndex {
     }
 }
 
+fn hash_of(key: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(key);
+    hasher.finish()
+}
+
+/// Returns the half of a hash that a table keeps.
+fn first_half(hash: u64) -> u32 {
+    u32::try_from(hash >> u32::BITS).unwrap_or_default()
+}
+
 impl LineTable {
-    fn new(level: MatchLevel, lines: &[TextLine<'_>]) -> Self {
-        let mut table = Self {
-            numbers: HashMap::new(),
-            lines: Vec::with_capacity(lines.len()),
-            places: Vec::new(),
-        };
-        for (at, line) in (0u32..).zip(lines) {
-            let key = line_key(level, line.text);
-            let number = match table.numbers.get(key.as_ref()) {
-                Some(number) => *number,
-                None => {
-                    let number = u32::try_from(table.places.len()).unwrap_or(u32::MAX);
-                    table.numbers.insert(key.into_owned().into_boxed_slice(), number);
-                    table.places.push(Vec::new());
-                    number
+    fn new(level: MatchLevel, lines: FileLines<'_>) -> Self {
+        let text = |at: u32| lines.line(at as usize).map(|line| line_key(level, line.text));
+        let hashes = lines.iter().map(|line| hash_of(&line_key(level, line.text)));
+        let mut sorted: Vec<(u64, u32)> = hashes.zip(0u32..).collect();
+        sorted.sort_unstable();
+        let mut numbers = vec![0; sorted.len()];
+        let mut first = 0;
+        for same in sorted.chunk_by_mut(|a, b| a.0 == b.0) {
+            let differ = |pair: &[(u64, u32)]| matches!(pair, [a, b] if text(a.1) != text(b.1));
+            // Different lines with one hash do not occur by chance.
+            let collide = same.windows(2).any(differ);
+            if collide {
+                same.sort_by_cached_key(|(_, at)| (text(*at), *at));
+            }
+            for equal in same.chunk_by(|a, b| !collide || text(a.1) == text(b.1)) {
+                for (_, at) in equal {
+                    if let Some(number) = numbers.get_mut(*at as usize) {
+                        *number = first;
+                    }
                 }
-            };
-            table.lines.push(number);
-            if let Some(places) = table.places.get_mut(number as usize) {
-                places.push(at);
+                first += u32::try_from(equal.len()).unwrap_or(u32::MAX);
             }
         }
-        table
+        Self {
+            hashes: sorted.iter().map(|(hash, _)| first_half(*hash)).collect(),
+            order: sorted.iter().map(|(_, at)| *at).collect(),
+            numbers,
+        }
+    }
+
+    /// Returns the number of the lines that are equal to `text`. `None` if the file has no such line.
+    fn number_of(&self, level: MatchLevel, lines: FileLines<'_>, text: &[u8]) -> Option<u32> {
+        let key = line_key(level, text);
+        let wanted = first_half(hash_of(&key));
+        let mut from = self.hashes.partition_point(|hash| *hash < wanted);
+        while self.hashes.get(from) == Some(&wanted) {
+            let at = *self.order.get(from)? as usize;
+            let number = *self.numbers.get(at)?;
+            if line_key(level, lines.line(at)?.text) == key {
+                return Some(number);
+            }
+            from += self.places(number).len().max(1);
+        }
+        None
+    }
+
+    /// Returns the lines that have this number, ascending.
+    fn places(&self, number: u32) -> &[u32] {
+        let from = self.order.get(number as usize..).unwrap_or_default();
+        // The numbers rise in this order.
+        let count = from.partition_point(|at| self.numbers.get(*at as usize) <= Some(&number));
+        from.get(..count).unwrap_or_default()
     }
 
     /// Searches from the wanted line that is rarest in the file. A hunk that begins with a bracket would otherwise be
     /// compared with every bracket of the file.
     fn search_from_rarest(&self, wanted: &[u32], budget: &mut WorkBudget) -> Result<Vec<usize>, Refusal> {
-        let places = |number: &u32| {
-            self.places
-                .get(*number as usize)
-                .map(Vec::as_slice)
-                .unwrap_or_default()
-        };
         let rarest = wanted
             .iter()
             .enumerate()
-            .min_by_key(|(_, number)| places(number).len());
+            .min_by_key(|(_, number)| self.places(**number).len());
         let Some((offset, number)) = rarest else {
             return Ok(Vec::new());
         };
         let mut starts = Vec::new();
-        for place in places(number) {
+        for place in self.places(*number) {
             let Some(start) = (*place as usize).checked_sub(offset) else {
                 continue;
             };
-            let Some(window) = self.lines.get(start..start + wanted.len()) else {
+            let Some(window) = self.numbers.get(start..start + wanted.len()) else {
                 continue;
             };
             let same = window.iter().zip(wanted).take_while(|(a, b)| a == b).count();

@@ -15,7 +15,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{
-    HunkPlace, IndentShift, MatchLevel, PlaceMiss, SoughtHunk, TargetFile, fits_exactly, heading, indent, key,
+    HunkPlace, IndentShift, MatchLevel, PlaceMiss, SoughtHunk, TargetFile, anchors, fits_exactly, heading,
+    indent, place_at,
 };
 use crate::Refusal;
 use crate::budget::WorkBudget;
@@ -68,22 +69,16 @@ pub(super) fn is_contradicted(
     start: usize,
     budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
-    for name in one.hunk.anchors.iter().chain(&one.hunk.section) {
+    for name in anchors::headings(one.hunk) {
         // This holds for every correct diff, and needs no index of the whole file.
-        if heading::is_near_below(&target.lines, name, start, budget)? {
+        if heading::is_near_below(target.lines(), name, start, budget)? {
             continue;
         }
-        let hits = target
-            .index
-            .places_of(MatchLevel::Indent, &target.lines, name, budget)?;
+        let hits = target.places_of(MatchLevel::Indent, name, budget)?;
         // A heading that occurs twice, or not at all, as one that git cut after 80 bytes, contradicts nothing.
         let [only] = *hits else { continue };
         let heading = only as usize;
-        if heading >= start + one.old.len()
-            || !target
-                .parts
-                .contains_line(&target.lines, heading, start, budget)?
-        {
+        if heading >= start + one.old.len() || !target.is_in_section(heading, start, budget)? {
             return Ok(true);
         }
     }
@@ -101,9 +96,7 @@ pub(super) fn other_exact_place(
     if !is_contradicted(target, one, start, budget)? {
         return Ok(None);
     }
-    let starts = target
-        .index
-        .find_runs(MatchLevel::Exact, &target.lines, &one.old, budget)?;
+    let starts = target.find_runs(MatchLevel::Exact, &one.old, budget)?;
     budget.spend(starts.len())?;
     Ok(starts.into_iter().find(|other| *other != start))
 }
@@ -115,27 +108,9 @@ pub(super) fn accept_place(
     one: &SoughtHunk<'_, '_>,
     place: HunkPlace,
 ) -> Result<HunkPlace, PlaceMiss> {
-    let fits = |start: usize| {
-        let Some(lines) = target.lines.get(start..start.saturating_add(one.old.len())) else {
-            return false;
-        };
-        MatchLevel::ALL.into_iter().any(|level| {
-            let same = |(line, old): (&TextLine<'_>, &&HunkLine<'_>)| {
-                key::line_key(level, line.text) == key::line_key(level, &old.text)
-            };
-            // Only looser rungs: an exact place elsewhere may be a copy of lines whose blanks or quotes were damaged
-            // in transport.
-            level > place.level
-                && lines.iter().zip(&one.old).all(same)
-                && indent::find_shift(level, &one.old, lines, one.hunk.marked).is_some()
-        })
-    };
-    let below = target
-        .lines
-        .get(place.start + one.old.len()..)
-        .unwrap_or_default();
+    let below = target.lines().below(place.start + one.old.len());
     let more = &one.hunk.continuation;
-    let same = |(line, more): (&TextLine<'_>, &Cow<'_, [u8]>)| trim_end(line.text) == trim_end(more);
+    let same = |(line, more): (TextLine<'_>, &Cow<'_, [u8]>)| trim_end(line.text) == trim_end(more);
     if !more.is_empty() && below.len() >= more.len() && below.iter().zip(more).all(same) {
         return Err(PlaceMiss::MayGoOn(place.start));
     }
@@ -144,8 +119,13 @@ pub(super) fn accept_place(
     }
     // A single line that was found at another line and with another indentation than stated is too little evidence.
     let alone = one.old.len() == 1 && place.level >= MatchLevel::Indent;
+    // Only looser rungs: an exact place elsewhere may be a copy of lines whose blanks or quotes were damaged in transport.
+    let looser = |start: usize| {
+        let mut levels = MatchLevel::ALL.into_iter().filter(|level| *level > place.level);
+        levels.any(|level| place_at(target, one, start, level).is_some())
+    };
     match one.stated {
-        Some(stated) if stated != place.start && !one.old.is_empty() && (alone || fits(stated)) => {
+        Some(stated) if stated != place.start && !one.old.is_empty() && (alone || looser(stated)) => {
             Err(PlaceMiss::Several(vec![stated, place.start]))
         }
         Some(_) | None => Ok(place),
@@ -172,13 +152,11 @@ pub(super) fn deeper_copies(
     {
         return Ok(Vec::new());
     }
-    let starts = target
-        .index
-        .find_runs(MatchLevel::Indent, &target.lines, &one.old, budget)?;
+    let starts = target.find_runs(MatchLevel::Indent, &one.old, budget)?;
     budget.spend(starts.len().saturating_mul(one.old.len()))?;
     let mut copies = Vec::new();
     for start in starts.into_iter().filter(|start| *start != place.start) {
-        let lines = target.lines.get(start..start + one.old.len()).unwrap_or_default();
+        let lines = target.lines().clamped(start..start + one.old.len());
         let shift = indent::find_shift(MatchLevel::Indent, &one.old, lines, one.hunk.marked);
         if matches!(shift, Some(IndentShift::Deeper(_))) && !is_contradicted(target, one, start, budget)? {
             copies.push(start);
@@ -196,7 +174,7 @@ fn lost_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize)
     let adds = |line: Option<&HunkLine<'_>>| line.is_some_and(|line| line.mark == LineMark::Add);
     let end = start + one.old.len();
     let at_top = adds(lines.first()) && start > 0;
-    let at_bottom = adds(lines.last()) && end < target.lines.len();
+    let at_bottom = adds(lines.last()) && end < target.lines().len();
     if one.old.is_empty() || !one.hunk.marked || !(at_top || at_bottom) {
         return false;
     }

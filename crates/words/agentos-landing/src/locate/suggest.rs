@@ -26,9 +26,7 @@ pub(crate) fn suggest_places(
         if crate::text::trim(&line.text).len() < 2 {
             continue;
         }
-        let places = target
-            .index
-            .places_of(MatchLevel::Typography, &target.lines, &line.text, budget)?;
+        let places = target.places_of(MatchLevel::Typography, &line.text, budget)?;
         budget.spend(places.len().min(COMMON) + 1)?;
         if places.len() > COMMON {
             continue;

@@ -22,7 +22,7 @@ use std::borrow::Cow;
 
 use crate::locate::IndentShift;
 use crate::parse::{HunkLine, LineMark};
-use crate::text::{TextLine, leading_blanks, trim, trim_end};
+use crate::text::{FileLines, leading_blanks, trim, trim_end};
 
 /// An added line whose blanks or typography in the file cannot be derived from the hunk's old lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ enum BlankLines {
 
 /// Rule for the added lines of one hunk at one place.
 pub(crate) struct AddedText<'l, 'h> {
-    lines: &'l [TextLine<'l>],
+    lines: FileLines<'l>,
     start: usize,
     shift: &'l IndentShift,
     shifts: bool,
@@ -65,13 +65,13 @@ pub(crate) struct AddedText<'l, 'h> {
 impl<'l, 'h> AddedText<'l, 'h> {
     /// Derives the rule from lines of the hunk and the lines of the file from `start` on, one of each.
     pub(crate) fn derive(
-        lines: &'l [TextLine<'l>],
+        lines: FileLines<'l>,
         start: usize,
         old: &[&'h HunkLine<'_>],
         shift: &'l IndentShift,
         added: &[&'h HunkLine<'_>],
     ) -> Self {
-        let here = lines.get(start..).unwrap_or_default();
+        let here = lines.below(start);
         let tail = extra_tail(old, here, added);
         Self {
             lines,
@@ -154,13 +154,11 @@ impl<'l, 'h> AddedText<'l, 'h> {
     }
 
     /// Lines of the file near the place.
-    fn near_lines(&self) -> &'l [TextLine<'l>] {
+    fn near_lines(&self) -> FileLines<'l> {
         /// Number of lines on each side that show the file's convention. A limit keeps the work linear.
         const NEAR: usize = 250;
-        let end = self.lines.len().min(self.start.saturating_add(NEAR));
-        self.lines
-            .get(self.start.saturating_sub(NEAR)..end)
-            .unwrap_or_default()
+        let end = self.start.saturating_add(NEAR);
+        self.lines.clamped(self.start.saturating_sub(NEAR)..end)
     }
 
     /// Returns true if a line near the place consists of blanks alone.
@@ -192,12 +190,12 @@ fn blanks_at_end(text: &[u8]) -> &[u8] {
 }
 
 /// Finds the blanks that the old lines have more at their end than those of the file.
-fn extra_tail<'h>(old: &[&'h HunkLine<'_>], here: &[TextLine<'_>], added: &[&HunkLine<'_>]) -> ExtraTail<'h> {
+fn extra_tail<'h>(old: &[&'h HunkLine<'_>], here: FileLines<'_>, added: &[&HunkLine<'_>]) -> ExtraTail<'h> {
     let mut uniform: Option<&[u8]> = None;
     let (mut even, mut gained) = (true, false);
     for (old, line) in old
         .iter()
-        .zip(here)
+        .zip(here.iter())
         .filter(|(_, line)| !trim(line.text).is_empty())
     {
         let (hunk, file) = (blanks_at_end(&old.text), blanks_at_end(line.text));
@@ -226,14 +224,14 @@ fn extra_tail<'h>(old: &[&'h HunkLine<'_>], here: &[TextLine<'_>], added: &[&Hun
 /// Finds the change that was made to the old lines of blanks alone.
 fn blank_lines(
     old: &[&HunkLine<'_>],
-    here: &[TextLine<'_>],
+    here: FileLines<'_>,
     shift: &IndentShift,
     tail: ExtraTail<'_>,
 ) -> BlankLines {
     let shifted = matches!(shift, IndentShift::Deeper(_) | IndentShift::Shallower(_));
     let blank = old
         .iter()
-        .zip(here)
+        .zip(here.iter())
         .filter(|(old, _)| old.mark != LineMark::Add && trim(&old.text).is_empty())
         // An empty line is the same before and after: it does not show what became of lines of blanks.
         .filter(|(old, line)| !(shifted && old.text.is_empty() && line.text.is_empty()));

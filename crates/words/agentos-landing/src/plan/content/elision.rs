@@ -9,7 +9,7 @@ use crate::parse::{Hunk, HunkLine, LineMark, StatedLines, new_repair};
 use crate::placement::{self, PlacedHunks};
 use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
-use crate::text::{TextLine, leading_blanks, trim};
+use crate::text::{FileLines, TextLine, leading_blanks, trim};
 use crate::{FileReport, HunkReport, Refusal};
 
 /// Places hunks in pieces if they do not land whole.
@@ -80,7 +80,7 @@ fn leaves_block(target: &TargetFile<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[Hu
             })
             .collect();
         spans.windows(2).any(|pair| match pair {
-            [head, tail] => crosses_block(&target.lines, *head, *tail),
+            [head, tail] => crosses_block(target.lines(), *head, *tail),
             _ => false,
         })
     })
@@ -88,12 +88,12 @@ fn leaves_block(target: &TargetFile<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[Hu
 
 /// Returns true if the lines between `head` and `tail` (each its first line and one past its last) leave the block
 /// that `head` shows.
-fn crosses_block(lines: &[TextLine<'_>], head: (usize, usize), tail: (usize, usize)) -> bool {
-    let part = |from: usize, to: usize| lines.get(from..to).unwrap_or_default();
+fn crosses_block(lines: FileLines<'_>, head: (usize, usize), tail: (usize, usize)) -> bool {
+    let part = |from: usize, to: usize| lines.clamped(from..to);
     let gap = part(head.1, tail.0);
     // The opening bracket may be on a line of its own, with the indentation of the outer block.
     let brackets = gap.iter().take_while(|line| trim(line.text) == b"{").count();
-    let gap = gap.get(brackets..).unwrap_or_default();
+    let gap = gap.below(brackets);
     let (Some(outer), Some(between), Some(inner)) = (
         least_depth(part(head.0, head.1)),
         least_depth(gap),
@@ -103,7 +103,7 @@ fn crosses_block(lines: &[TextLine<'_>], head: (usize, usize), tail: (usize, usi
     };
     // Sections of INI and TOML files are not indented, so a new header ends them instead.
     let section = |line: &TextLine<'_>| line.text.starts_with(b"[") && trim(line.text).ends_with(b"]");
-    if part(head.0, head.1).iter().any(section) && gap.iter().any(section) {
+    if part(head.0, head.1).iter().any(|line| section(&line)) && gap.iter().any(|line| section(&line)) {
         return true;
     }
     if inner > outer && opens_block(lines, head, outer) {
@@ -114,18 +114,18 @@ fn crosses_block(lines: &[TextLine<'_>], head: (usize, usize), tail: (usize, usi
 }
 
 /// Returns true if the last line of `head` with the least indentation is followed by a line with more.
-fn opens_block(lines: &[TextLine<'_>], head: (usize, usize), outer: usize) -> bool {
-    let shown = lines.get(head.0..head.1).unwrap_or_default();
-    let last = shown.iter().rposition(|line| line_depth(line) == Some(outer));
-    let below = last.and_then(|last| lines.get(head.0 + last + 1..));
-    let mut below = below.unwrap_or_default().iter();
-    let next = below.find_map(|line| line_depth(line).filter(|_| trim(line.text) != b"{"));
+fn opens_block(lines: FileLines<'_>, head: (usize, usize), outer: usize) -> bool {
+    let shown = lines.clamped(head.0..head.1);
+    let last = shown.iter().rposition(|line| line_depth(&line) == Some(outer));
+    let below = last.map(|last| lines.below(head.0 + last + 1));
+    let depth = |line: TextLine<'_>| line_depth(&line).filter(|_| trim(line.text) != b"{");
+    let next = below.and_then(|below| below.iter().find_map(depth));
     next.is_some_and(|next| next > outer)
 }
 
 /// Returns the least indentation of lines with text. Returns `None` if there are none.
-fn least_depth(lines: &[TextLine<'_>]) -> Option<usize> {
-    lines.iter().filter_map(line_depth).min()
+fn least_depth(lines: FileLines<'_>) -> Option<usize> {
+    lines.iter().filter_map(|line| line_depth(&line)).min()
 }
 
 /// Returns the indentation of a line with text. Returns `None` for blank lines, and for preprocessor directives and

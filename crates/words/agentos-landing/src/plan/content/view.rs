@@ -14,7 +14,7 @@ use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
 use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
 use crate::splice::{LineSplice, join_splices};
-use crate::text::TextLine;
+use crate::text::FileLines;
 use crate::{FileReport, Refusal, RefusalCode};
 
 /// Text in which the edits of a file are placed.
@@ -89,7 +89,7 @@ impl<'c> FileView<'c> {
     pub(super) fn write_lines(
         &self,
         path: &str,
-        lines: &[TextLine<'_>],
+        lines: FileLines<'_>,
         splices: &[LineSplice],
     ) -> Result<Vec<u8>, Refusal> {
         match self {

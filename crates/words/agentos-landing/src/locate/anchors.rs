@@ -1,0 +1,115 @@
+//! Lines that a hunk names behind its `@@`: its place is below them.
+//!
+//! Owns: which of these lines count, and what they say about a place. Never: searches for the lines of a hunk.
+
+use std::borrow::Cow;
+
+use super::objections::is_contradicted;
+use super::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates};
+use crate::Refusal;
+use crate::budget::WorkBudget;
+use crate::parse::Hunk;
+
+/// Returns the lines that can be a heading: those with a letter or digit. `@@ ... @@` is a placeholder for numbers, which
+/// some tools ask models to write.
+fn named<'h, 'a>(lines: &'h [Cow<'a, [u8]>]) -> impl Iterator<Item = &'h Cow<'a, [u8]>> {
+    // Bytes outside ASCII may be letters, but an ellipsis is none.
+    let says = |line: &&Cow<'_, [u8]>| {
+        let text = String::from_utf8_lossy(line);
+        text.chars().any(char::is_alphanumeric)
+    };
+    lines.iter().filter(says)
+}
+
+/// Returns the anchors of a hunk and its heading, as far as they can be lines of a file.
+pub(super) fn headings<'h, 'a>(hunk: &'h Hunk<'a>) -> impl Iterator<Item = &'h Cow<'a, [u8]>> {
+    named(&hunk.anchors).chain(named(hunk.section.as_slice()))
+}
+
+/// Keeps the one place below the hunk's anchors, if there is exactly one. Anchors that are not in the file, or occur
+/// more than once, decide nothing. A single place above an anchor is no place.
+pub(super) fn below_anchors(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    places: Vec<HunkPlace>,
+    budget: &mut WorkBudget,
+) -> Result<Vec<HunkPlace>, Refusal> {
+    if let [only] = places.as_slice()
+        && one.stated != Some(only.start)
+        && is_contradicted(target, one, only.start, budget)?
+    {
+        return Ok(Vec::new());
+    }
+    // A heading next to a line number is git's: it may be that of the function above. Without a number it is what the
+    // author has to say about the place.
+    let stated = one.stated.is_some();
+    let anchors: Vec<_> = if stated {
+        named(&one.hunk.anchors).collect()
+    } else {
+        headings(one.hunk).collect()
+    };
+    if places.len() < 2 || anchors.is_empty() {
+        return Ok(places);
+    }
+    let mut from = 0;
+    for anchor in anchors {
+        let hits = target.places_of(MatchLevel::Indent, anchor, budget)?;
+        budget.spend(hits.len())?;
+        let mut below = hits.iter().filter(|hit| **hit as usize >= from);
+        match (below.next(), below.next()) {
+            // Each anchor is searched for below the one before, as nested headings are written outermost first.
+            (Some(only), None) => from = *only as usize + 1,
+            (Some(_) | None, _) => return Ok(places),
+        }
+    }
+    let mut below = Vec::new();
+    for place in &places {
+        let under = match from.checked_sub(1) {
+            Some(heading) => target.is_in_section(heading, place.start, budget)?,
+            None => true,
+        };
+        if under && place.start + one.old.len() > from {
+            let others = places.len() - 1;
+            below.push(HunkPlace {
+                others,
+                ..place.clone()
+            });
+        }
+    }
+    // With several places below the anchors, all candidates stay, for the report.
+    Ok(if below.len() == 1 { below } else { places })
+}
+
+/// Returns the one place of the hunk's lines if its heading or anchors are ignored, for the report. Returns `None` if
+/// there is no such place, or more than one.
+pub(crate) fn place_above_anchor(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    budget: &mut WorkBudget,
+) -> Result<Option<usize>, Refusal> {
+    if one.hunk.anchors.is_empty() && one.hunk.section.is_none() {
+        return Ok(None);
+    }
+    let mut free = one.hunk.clone();
+    (free.anchors, free.section) = (Vec::new(), None);
+    let places = find_candidates(target, &SoughtHunk::new(&free), budget)?;
+    Ok(match places.as_slice() {
+        [only] => Some(only.start),
+        _ => None,
+    })
+}
+
+/// Returns an anchor of the hunk that is not in the file. Returns `None` if all are.
+pub(crate) fn missing_anchor<'h>(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'h, '_>,
+    budget: &mut WorkBudget,
+) -> Result<Option<&'h [u8]>, Refusal> {
+    for anchor in named(&one.hunk.anchors) {
+        let hits = target.places_of(MatchLevel::Indent, anchor, budget)?;
+        if hits.is_empty() {
+            return Ok(Some(anchor));
+        }
+    }
+    Ok(None)
+}
