@@ -24,6 +24,9 @@ pub(super) struct NotebookText<'n> {
     cells: Vec<CellSource>,
     /// Source of every cell, in any form.
     sources: Vec<Range<usize>>,
+    /// True if the notebook has escapes instead of characters outside ASCII. Jupyter writes UTF-8; a tool that escapes it
+    /// leaves an ASCII file.
+    escapes: bool,
 }
 
 /// Source of a cell, as a list with a string for each line.
@@ -58,6 +61,7 @@ impl<'n> NotebookText<'n> {
             text: Vec::new(),
             cells: Vec::new(),
             sources: Vec::new(),
+            escapes: content.is_ascii() && content.windows(2).any(|pair| pair == b"\\u"),
         };
         let mut lines = 0;
         for source in &sources {
@@ -217,9 +221,7 @@ impl<'n> NotebookText<'n> {
     /// Writes a line as a string of JSON, with escapes outside ASCII if the notebook has no other bytes.
     fn quote(&self, line: &str) -> Option<Vec<u8>> {
         let quoted = serde_json::to_string(line).ok()?;
-        // Jupyter writes UTF-8. A tool that escapes it leaves an ASCII file with such escapes.
-        let escapes = self.content.windows(2).any(|pair| pair == b"\\u");
-        if quoted.is_ascii() || !(escapes && self.content.is_ascii()) {
+        if quoted.is_ascii() || !self.escapes {
             return Some(quoted.into_bytes());
         }
         let mut out = String::new();
