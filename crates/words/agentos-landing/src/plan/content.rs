@@ -6,6 +6,7 @@
 mod edges;
 mod elision;
 mod encoding;
+mod named;
 mod notebook;
 mod repeated;
 mod view;
@@ -16,19 +17,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::budget::WorkBudget;
-use crate::canonical::blob_id;
 use crate::locate::TargetFile;
-use crate::parse::{EditBody, FileEdit, Hunk, HunkLine};
+use crate::parse::{EditBody, FileEdit, Hunk, HunkLine, new_repair};
 use crate::placement::{self, content_of, hunks_of};
 use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::LineSplice;
-use crate::text::{common_tail, is_page, split_lines, trim_end};
+use crate::text::{FileLines, common_tail, is_page, line_starts, split_lines, trim_end};
 use crate::{
     Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
     RefusalCode, applied, elided, merge, whole,
 };
 
+use named::{has_id, names_base, names_result};
 use repeated::{distinct_hunks, duplicate_repair, hunk_texts, place_repeated};
 use view::FileView;
 
@@ -70,25 +71,19 @@ pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Resul
     ))
 }
 
-/// Minimum length of a blob id that is compared. A shorter prefix may match by chance.
-const TELLING: usize = 7;
-
 /// Returns the content of these lines without the blanks that all of them end with. The blanks stay if the blob id in
 /// the header includes them, or if they are the line breaks of a Markdown page; an empty line that ends with blanks,
 /// too, shows that they are not.
 fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut FileReport) -> Vec<u8> {
     let tail = common_tail(lines.iter().map(|line| line.text.as_ref()));
     let as_it_stands = content_of(lines.iter().copied());
-    let named = named.filter(|id| id.len() >= TELLING);
     let is_empty = |line: &&HunkLine<'_>| trim_end(&line.text).is_empty();
     let break_lines = is_page(report.path.as_bytes()) && !lines.iter().any(is_empty);
-    if tail == 0 || break_lines || named.is_some_and(|id| blob_id(&as_it_stands).starts_with(id)) {
+    if tail == 0 || break_lines || named.is_some_and(|id| has_id(&as_it_stands, id)) {
         return as_it_stands;
     }
     let detail = "every line ended with the same blanks, which were removed";
-    report
-        .repairs
-        .push(crate::parse::new_repair("trailing-blanks", detail));
+    report.repairs.push(new_repair("trailing-blanks", detail));
     let cut = lines.into_iter().map(|line| HunkLine {
         text: Cow::Borrowed(line.text.get(..line.text.len() - tail).unwrap_or_default()),
         ..line.clone()
@@ -127,7 +122,7 @@ pub(super) fn check_deletion(
     report.hunks = settled.reports;
     let all_go = settled.splices.is_some_and(|splices| {
         let gone: usize = splices.iter().map(|splice| splice.end - splice.start).sum();
-        gone == target.lines.len()
+        gone == target.lines().len()
     });
     if all_go {
         return Ok(());
@@ -139,24 +134,6 @@ pub(super) fn check_deletion(
     Err(Refusal::new(RefusalCode::DoesNotApply, message)
         .at(resolved.path.as_str())
         .into())
-}
-
-/// Returns true if the `index` line names the blob of the base as the old one.
-fn names_base(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> bool {
-    match (&edit.extended.index, &resolved.id) {
-        (Some((old, _)), Some(id)) => old.len() >= TELLING && id.starts_with(old.as_str()),
-        (Some(_) | None, _) => false,
-    }
-}
-
-/// Returns true if every `index` line names the blob of the base as the new one: the change was applied before.
-fn names_result(parts: &[(&FileEdit<'_>, &ResolvedPart)]) -> bool {
-    parts
-        .iter()
-        .all(|(edit, resolved)| match (&edit.extended.index, &resolved.id) {
-            (Some((_, new)), Some(id)) => new.len() >= TELLING && id.starts_with(new.as_str()),
-            (Some(_) | None, _) => false,
-        })
 }
 
 /// Refuses the whole new text of a file of which the tool saw only parts: the lines that it did not see would be lost.
@@ -249,7 +226,9 @@ fn edited_content(
         check_elisions(view, &hunks, report)?;
         budget.grant_bytes(old.content.len());
         let is_result = names_result(parts);
-        if is_result && applied::stands_as_stated(&split_lines(view.text()), &hunks) {
+        if is_result
+            && applied::stands_as_stated(FileLines::new(view.text(), &line_starts(view.text())), &hunks)
+        {
             report.hunks = hunks
                 .iter()
                 .enumerate()
@@ -269,13 +248,49 @@ fn edited_content(
             let merged = merge::carry_over(texts, &hunks, is_result, budget, report)?;
             return Ok(Arc::from(view.write_text(&report.path, merged)?));
         }
-        let mut target = TargetFile::new(view.text());
-        target.is_stated_base = parts.iter().all(|(edit, resolved)| names_base(edit, resolved));
-        let splices = place_all(&mut target, (&all, &hunks), options, budget, report)?;
-        let content = view.write_lines(&report.path, &target.lines, &splices)?;
-        check_named_result(parts, &content, report)?;
+        // The lines of the file and their index are gone before the content is copied.
+        let content = place_on_base(view, parts, (&all, &hunks), options, budget, report)?;
         Ok(Arc::from(content))
     })
+}
+
+/// Places hunks on the base. Returns the new content, which the `index` line may prove or contradict.
+fn place_on_base(
+    view: &FileView<'_>,
+    parts: &[(&FileEdit<'_>, &ResolvedPart)],
+    (all, hunks): (&[&Hunk<'_>], &[&Hunk<'_>]),
+    options: &LandOptions,
+    budget: &mut WorkBudget,
+    report: &mut FileReport,
+) -> Result<Vec<u8>, StopReason> {
+    let mut target = TargetFile::new(view.text());
+    target.is_stated_base = parts.iter().all(|(edit, resolved)| names_base(edit, resolved));
+    let repairs = report.repairs.len();
+    let placed = place_all(&mut target, (all, hunks), options, budget, report)
+        .and_then(|splices| Ok(view.write_lines(&report.path, target.lines(), &splices)?));
+    let Some(id) = named::result_id(parts).filter(|_| !options.partial) else {
+        return placed;
+    };
+    let refusal = match placed {
+        Ok(content) if has_id(&content, id) => return Ok(content),
+        Ok(content) => match named::check_result(&target, hunks, report) {
+            Ok(()) => return Ok(content),
+            Err(refusal) => refusal,
+        },
+        Err(StopReason::Refused(refusal)) => refusal,
+        Err(error @ StopReason::Base(_)) => return Err(error),
+    };
+    let path = report.path.clone();
+    let write = |target: &TargetFile<'_>, splices: &[LineSplice]| {
+        view.write_lines(&path, target.lines(), splices).ok()
+    };
+    let found = named::find_result(&mut target, (hunks, id), &write, budget)?;
+    let (content, reports) = found.ok_or(refusal)?;
+    report.hunks = reports;
+    report.repairs.truncate(repairs);
+    let detail = "the result is the one that the `index` line names, which proves the places";
+    report.repairs.push(new_repair("named-result", detail));
+    Ok(content)
 }
 
 /// Refuses hunks with an added line that replaces lines that were left out, as `...` does.
@@ -312,45 +327,6 @@ fn place_all(
         None if options.partial && !settled.part.is_empty() => Ok(settled.part),
         None => Err(file_refusal(report).into()),
     }
-}
-
-/// Refuses a result that is not the one that the `index` line names, if that line names the base: whoever wrote both
-/// ids made the change with git, and something was lost since. A change whose hunks all are where and how they say is
-/// landed all the same: people edit patches by hand.
-fn check_named_result(
-    parts: &[(&FileEdit<'_>, &ResolvedPart)],
-    content: &[u8],
-    report: &FileReport,
-) -> Result<(), StopReason> {
-    let landed = |hunk: &HunkReport| hunk.status == HunkStatus::Landed;
-    let ([(edit, resolved)], true) = (parts, report.hunks.iter().all(landed)) else {
-        return Ok(());
-    };
-    let as_written = report.repairs.is_empty()
-        && report
-            .hunks
-            .iter()
-            .all(|hunk| hunk.rung == Some(crate::Rung::ExactStated) && hunk.repairs.is_empty());
-    let Some((_, new)) = edit
-        .extended
-        .index
-        .as_ref()
-        .filter(|_| names_base(edit, resolved))
-    else {
-        return Ok(());
-    };
-    // Counted over 15,174 exact landings with true ids, this rule refuses none of them; of 33 wrong ones it refuses 28.
-    if as_written || new.len() < TELLING || blob_id(content).starts_with(new.as_str()) {
-        return Ok(());
-    }
-    let message = format!(
-        "the result in `{}` is not the one that the `index` line names",
-        report.path
-    );
-    Err(ambiguous(message)
-        .at(&report.path)
-        .hint("give the diff as git wrote it, or without its `index` line")
-        .into())
 }
 
 /// Returns the refusal of a file whose hunks do not all land: that of the first one, or `empty` if all were applied
