@@ -165,34 +165,47 @@ pub(super) fn deeper_copies(
     Ok(copies)
 }
 
-/// Returns true if the hunk lost a context line next to added lines at its edge: they then land above or below that
-/// line, and nothing in the file contradicts it.
+/// Returns true if the hunk seems to have lost a context line, and nothing shows on which side of that line its added
+/// lines belong. The evidence is a header that counts more lines than there are, by the same number on both sides.
+///
+/// | edge of the hunk | lines that are missing | outcome |
+/// |---|---|---|
+/// | removes a line | any number | lands: the removed line fixes the place |
+/// | only adds lines | 1 or 2 | refused: the lost line may be above or below the added ones |
+/// | only adds lines | 3 | lands: git writes three lines of context, and all of them were cut off |
+/// | only adds lines | more | lands: such counts are invented |
+/// | any, at the bottom | 1 to 3, and these are the last lines of the file | refused: git writes less context there, so the lost line may have been between the changed lines |
 fn lost_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize) -> bool {
-    /// More lines do not get lost together; counts that are far too high are invented.
-    const MOST: u64 = 3;
+    /// Number of context lines that git writes next to a change.
+    const WIDTH: u64 = 3;
     let lines = &one.hunk.lines;
-    let adds = |line: Option<&HunkLine<'_>>| line.is_some_and(|line| line.mark == LineMark::Add);
     let end = start + one.old.len();
-    let at_top = adds(lines.first()) && start > 0;
-    let at_bottom = adds(lines.last()) && end < target.lines().len();
-    if one.old.is_empty() || !one.hunk.marked || !(at_top || at_bottom) {
+    let below = target.lines().len().saturating_sub(end) as u64;
+    if one.old.is_empty() || !one.hunk.marked {
         return false;
     }
+    let added = |line: Option<&HunkLine<'_>>| line.is_some_and(|line| line.mark == LineMark::Add);
+    let at_bottom = lines.last().is_some_and(|line| line.mark != LineMark::Context) && below > 0;
+    let mut run = lines
+        .iter()
+        .rev()
+        .take_while(|line| line.mark != LineMark::Context);
+    let inserts_below = at_bottom && run.all(|line| line.mark == LineMark::Add);
+    // Diffs write removed lines first: added ones above them, at the edge, were below another line.
+    let inserts_above = start > 0 && added(lines.first());
     let new = lines.iter().filter(|line| line.is_new()).count() as u64;
-    let missing =
-        |count: Option<u64>, have: u64| count?.checked_sub(have).filter(|lost| (1..=MOST).contains(lost));
     let counts = one.hunk.stated;
-    if counts.old_count.is_none() {
-        // Diffs write removed lines first: added ones above them, at the edge, were below another line.
-        let run = lines.iter().take_while(|line| line.mark != LineMark::Context);
-        return at_top && run.into_iter().any(|line| line.mark == LineMark::Remove);
+    let missing = |count: Option<u64>, have: u64| count.and_then(|count| count.checked_sub(have));
+    match missing(counts.old_count, one.old.len() as u64) {
+        Some(lost) if missing(counts.new_count, new) == Some(lost) => {
+            let short = (1..WIDTH).contains(&lost) && (inserts_above || inserts_below);
+            short || (at_bottom && (1..=WIDTH).contains(&lost) && lost == below)
+        }
+        Some(_) => false,
+        None if counts.old_count.is_some() => false,
+        None => {
+            let mut run = lines.iter().take_while(|line| line.mark != LineMark::Context);
+            inserts_above && run.any(|line| line.mark == LineMark::Remove)
+        }
     }
-    let lost = missing(counts.old_count, one.old.len() as u64);
-    let Some(lost) = lost.filter(|lost| missing(counts.new_count, new) == Some(*lost)) else {
-        return false;
-    };
-    let moved = usize::try_from(lost)
-        .ok()
-        .and_then(|lost| one.stated?.checked_add(lost));
-    (at_top && moved == Some(start)) || (at_bottom && one.stated == Some(start))
 }

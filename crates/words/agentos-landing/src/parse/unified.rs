@@ -412,8 +412,22 @@ impl<'a> DiffReader<'_, 'a> {
         let old = hunk.lines.iter().filter(|line| line.is_old()).count() as u64;
         let new = hunk.lines.iter().filter(|line| line.is_new()).count() as u64;
         // Fewer lines than counted. More lines are a wrong count, not a cut.
-        let short = hunk.stated.old_count.is_some_and(|count| count > old)
-            || hunk.stated.new_count.is_some_and(|count| count > new);
+        let lost = |count: Option<u64>, have: u64| count.map_or(0, |count| count.saturating_sub(have));
+        let (old, new) = (lost(hunk.stated.old_count, old), lost(hunk.stated.new_count, new));
+        let short = old > 0 || new > 0;
+        // Only context is missing, and no change: a change would be missing with context at both of its sides.
+        let lead = hunk
+            .lines
+            .iter()
+            .take_while(|line| line.mark == LineMark::Context)
+            .count();
+        let width = if hunk.stated.old_start == Some(1) {
+            3
+        } else {
+            lead as u64
+        };
+        let only_context = old == new && old <= 3.min(width + 1);
+        let breaks_off = breaks_off && !only_context;
         let unknown = hunk.stated.old_count.is_none() && self.fence.is_some();
         if unknown || (short && (self.fence.is_some() || unended || breaks_off)) {
             return Err(malformed("the answer ends inside a hunk: it was cut off"));

@@ -52,6 +52,132 @@ fn a_heading_that_the_place_is_not_under_makes_it_ambiguous() {
 }
 
 #[test]
+fn a_placeholder_behind_the_marks_is_no_heading() {
+    let base = "def a():\n    go()\n    stop()\n\ndef b():\n    ...\n\ndef c():\n    go()\n    stop()\n";
+    let body = "     go()\n-    stop()\n+    halt()\n";
+    for (header, wanted) in [
+        ("@@ ... @@", Err("ambiguous")),
+        ("@@ … @@", Err("ambiguous")),
+        (
+            "@@ def c(): @@",
+            Ok(base.strip_suffix("stop()\n").unwrap().to_owned() + "halt()\n"),
+        ),
+    ] {
+        assert_eq!(
+            outcome(base, &diff(&format!("{header}\n{body}"))),
+            wanted,
+            "{header}"
+        );
+    }
+}
+
+#[test]
+fn a_missing_context_line_counts_only_at_an_insertion() {
+    let base: String = (1..=20).map(|at| format!("l{at}\n")).collect();
+    let replaced = base.replace("l5\n", "new\n");
+    let inserted = base.replace("l4\n", "l4\nnew\n");
+    let replace = " l3\n l4\n-l5\n+new\n";
+    let insert = " l2\n l3\n l4\n+new\n";
+    for (header, body, wanted) in [
+        ("@@ -3,3 +3,3 @@", replace, Ok(&replaced)),
+        ("@@ -3,4 +3,4 @@", replace, Ok(&replaced)),
+        ("@@ -3,5 +3,5 @@", replace, Ok(&replaced)),
+        ("@@ -3,6 +3,6 @@", replace, Ok(&replaced)),
+        ("@@ -3,9 +3,9 @@", replace, Ok(&replaced)),
+        ("@@ -2,3 +2,4 @@", insert, Ok(&inserted)),
+        ("@@ -2,4 +2,5 @@", insert, Err("ambiguous")),
+        ("@@ -2,5 +2,6 @@", insert, Err("ambiguous")),
+        ("@@ -2,6 +2,7 @@", insert, Ok(&inserted)),
+        ("@@ -2,9 +2,4 @@", insert, Ok(&inserted)),
+    ] {
+        let answer = diff(&format!("{header}\n{body}"));
+        assert_eq!(outcome(&base, &answer), wanted.cloned(), "{header}");
+        // In front of another hunk, and as the last one.
+        let last = format!("{answer}@@ -18,3 +18,3 @@\n l18\n-l19\n+l_19\n l20\n");
+        let wanted = wanted.map(|text| text.replace("l19", "l_19"));
+        assert_eq!(outcome(&base, &last), wanted, "{header}");
+        let first = format!("@@ -1,1 +1,1 @@\n-l1\n+l_1\n{header}\n{body}");
+        let wanted = wanted.map(|text| text.replace("l1\n", "l_1\n").replace("l_19", "l19"));
+        let landed = outcome(&base, &diff(&first));
+        assert!(landed == wanted || header.contains("9"), "{header}: {landed:?}");
+    }
+    // At the end of the file, the lost line may have stood between the changed ones.
+    let end = "@@ -17,4 +17,4 @@\n l17\n l18\n-l19\n+new\n";
+    assert_eq!(outcome(&base, &diff(end)), Err("ambiguous"));
+}
+
+fn with_index(base: &str, result: &str, hunk: &str) -> String {
+    let id = |text: &str| crate::memory::blob_id(text.as_bytes()).split_at(8).0.to_owned();
+    let index = format!("index {}..{} 100644", id(base), id(result));
+    format!("diff --git a/f.py b/f.py\n{index}\n--- a/f.py\n+++ b/f.py\n{hunk}")
+}
+
+#[test]
+fn the_id_of_the_result_proves_a_place() {
+    let base: String = (1..=12).map(|at| format!("l{}\n", at % 6)).collect();
+    let second = {
+        let (head, tail) = base.split_at(base.rfind("l3\n").unwrap());
+        format!("{head}new\n{tail}")
+    };
+    let first = base.replacen("l3\n", "new\nl3\n", 1);
+    let hunk = "@@ -30,2 +30,3 @@\n l2\n+new\n l3\n";
+    assert_eq!(outcome(&base, &diff(hunk)), Err("ambiguous"));
+    for wanted in [first, second] {
+        let bare = hunk.replace("-30,2 +30,3 ", "");
+        assert_eq!(
+            outcome(&base, &with_index(&base, &wanted, &bare)),
+            Err("ambiguous")
+        );
+        assert_eq!(outcome(&base, &with_index(&base, &wanted, hunk)), Ok(wanted));
+    }
+    assert_eq!(
+        outcome(&base, &with_index(&base, "other", hunk)),
+        Err("ambiguous")
+    );
+    // The header counts a line that is missing: nothing else shows on which side of it the added one belongs.
+    let base: String = (1..=20).map(|at| format!("l{at}\n")).collect();
+    let hunk = "@@ -2,4 +2,5 @@\n l2\n l3\n l4\n+new\n";
+    let right = base.replace("l4\n", "l4\nnew\n");
+    let lost = base.replace("l5\n", "l5\nnew\n");
+    assert_eq!(
+        outcome(&base, &with_index(&base, &right, hunk)),
+        Ok(right.clone())
+    );
+    assert_eq!(outcome(&base, &with_index(&base, &lost, hunk)), Err("ambiguous"));
+    // Here the counts are those of the lines that are left. `git apply` refuses such a hunk.
+    let counted = hunk.replace("-2,4 +2,5", "-2,3 +2,4");
+    assert_eq!(
+        outcome(&base, &with_index(&base, &lost, &counted)),
+        Err("ambiguous")
+    );
+    assert_eq!(outcome(&base, &diff(&counted)), Ok(right));
+}
+
+#[test]
+fn another_result_lands_with_a_note_where_git_places_every_hunk() {
+    let base: String = (1..=20).map(|at| format!("l{at}\n")).collect();
+    let edited = base.replace("l5\n", "edited by hand\n");
+    let hunk = "@@ -4,3 +4,3 @@\n l4\n-l5\n+edited by hand\n l6\n";
+    let answer = with_index(&base, "other", hunk);
+    let memory = Memory::of(&[("f.py", base.as_bytes())]);
+    let landed = land(answer.as_bytes(), &memory, &LandOptions::default()).expect("it lands");
+    let repairs: Vec<&str> = landed.report.files[0]
+        .repairs
+        .iter()
+        .map(|one| one.kind.as_str())
+        .collect();
+    assert_eq!(repairs, ["other-result"]);
+    assert_eq!(memory.after(&landed.change)["f.py"].1.as_ref(), edited.as_bytes());
+    let moved = answer.replace("-4,3 +4,3", "-7,3 +7,3");
+    assert_eq!(outcome(&base, &moved), Err("ambiguous"));
+    let options = LandOptions {
+        partial: true,
+        ..LandOptions::default()
+    };
+    assert!(land(moved.as_bytes(), &memory, &options).is_ok());
+}
+
+#[test]
 fn lines_at_the_margin_that_are_deeper_elsewhere_have_no_certain_place() {
     let base =
         "# Adds.\n# Fast.\ndef top(): pass\n\nclass A:\n    # Adds.\n    # Fast.\n    def a(self): pass\n";

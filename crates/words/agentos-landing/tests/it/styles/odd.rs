@@ -62,8 +62,20 @@ pub fn all() -> Vec<Odd> {
         .zip(1..)
         .map(|(line, number)| format!("{number:>4} | {line}\n"))
         .collect();
+    let id = crate::memory::blob_id(RUST.as_bytes());
+    let by_hand = format!(
+        "diff --git a/src/lib.rs b/src/lib.rs\nindex {id}..{} 100644\n--- a/src/lib.rs\n+++ b/src/lib.rs\n{hunk}",
+        "c".repeat(40)
+    );
     let cell = "--- a/n.ipynb\n+++ b/n.ipynb\n@@ @@\n import math\n-print(1)\n+print(2)\n".to_owned();
     vec![
+        odd(
+            "a diff of git, edited by hand",
+            "src/lib.rs",
+            RUST.as_bytes(),
+            by_hand,
+            rust.as_bytes(),
+        ),
         odd(
             "Latin-1",
             "f.ini",
