@@ -14,13 +14,15 @@
 //! | line ending | the hunk's own carriage returns if its old lines have the endings of the file, else the one ending of the file's lines there | a CRLF file gets LF lines |
 //! | indentation | the shift that located the hunk ([`added`]) | a block lands at the wrong depth, which changes Python code |
 //! | blanks at the end | removed if every old line has them and no line of the file does ([`added`]) | transport adds blanks to each new line |
-//! | typography | never changed; a curly quote that the old lines have and the file does not is refused | curly quotes land in source code |
+//! | typography | made plain if the old lines have it in place of all plain characters of the file, and refused if they have it in some places | curly quotes land in source code |
 //! | byte order mark | the first line of the file keeps it | the mark disappears, or moves into the file |
 //! | final newline | changed only by a hunk that states a difference | a newline is added, as codex `apply_patch` does |
 //!
 //! Where a property cannot be derived from the old lines, [`UncertainBlanks`] refuses the hunk instead of guessing.
 
 mod added;
+
+use std::borrow::Cow;
 
 use crate::locate::{HunkPlace, IndentShift, MatchLevel, look_alike};
 use crate::parse::{Hunk, HunkLine, LineMark};
@@ -136,10 +138,11 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
             match ending.as_in_file(line) {
                 _ if ending.is_uncertain(self) => return Err(UncertainBlanks),
                 Some(text) => splice.bytes.extend_from_slice(text),
-                None if ending.tabs_differ(line) || ending.typography_differs(&line.text) => {
-                    return Err(UncertainBlanks);
+                None if ending.tabs_differ(line) => return Err(UncertainBlanks),
+                None => {
+                    let text = ending.own_typography(&line.text).ok_or(UncertainBlanks)?;
+                    splice.bytes.extend_from_slice(&ending.added.text_of(&text)?);
                 }
-                None => splice.bytes.extend_from_slice(&ending.added.text_of(&line.text)?),
             }
             let bare = at_end && at == last && !ending.final_newline(self);
             ending.write(&mut splice.bytes, line, self, at, bare);
@@ -222,23 +225,44 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         same.all(|text| text == first).then_some(first)
     }
 
-    /// Returns true if an added line has a typographic character, such as a curly quote, that the old lines of the hunk
-    /// do not have exactly where the file has it: the transport may have put it there.
-    fn typography_differs(&self, text: &[u8]) -> bool {
-        if self.place.level != MatchLevel::Typography || text.is_ascii() {
-            return false;
+    /// Returns an added line without the typographic characters, such as curly quotes, that the transport put there: the
+    /// old lines have them where the file has plain ones, and have no plain ones. Returns `None` if the old lines do not
+    /// show whether a character is the author's.
+    fn own_typography<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, [u8]>> {
+        let Some(valid) = std::str::from_utf8(text).ok().filter(|text| !text.is_ascii()) else {
+            return Some(Cow::Borrowed(text));
+        };
+        if self.place.level != MatchLevel::Typography {
+            return Some(Cow::Borrowed(text));
         }
         let here = self.lines.below(self.place.start);
         let old = || self.hunk.lines.iter().filter(|old| old.is_old()).zip(here.iter());
-        let differs = |written: &[u8]| {
-            let count = |text: &[u8]| text.windows(written.len()).filter(|at| *at == written).count();
-            let mut counts = old().map(|(old, here)| (count(&old.text), count(here.text)));
-            counts.clone().all(|counts| counts == (0, 0)) || counts.any(|(old, here)| old != here)
+        let count = |text: &[u8], part: &str| {
+            let part = part.as_bytes();
+            text.windows(part.len().max(1)).filter(|at| *at == part).count()
         };
-        text.utf8_chunks()
-            .flat_map(|chunk| chunk.valid().chars())
-            .filter(|character| look_alike(*character).is_some())
-            .any(|character| differs(character.encode_utf8(&mut [0; 4]).as_bytes()))
+        let mut out = String::with_capacity(valid.len());
+        for character in valid.chars() {
+            let mut buffer = [0; 4];
+            let written: &str = character.encode_utf8(&mut buffer);
+            let Some(plain) = look_alike(character) else {
+                out.push(character);
+                continue;
+            };
+            let counts = || old().map(|(old, here)| (count(&old.text, written), count(here.text, written)));
+            let shown = counts().any(|counts| counts != (0, 0));
+            if shown && counts().all(|(old, here)| old == here) {
+                out.push(character);
+            } else if counts().any(|(old, _)| old > 0)
+                && counts().all(|(_, here)| here == 0)
+                && old().all(|(old, _)| count(&old.text, plain) == 0)
+            {
+                out.push_str(plain);
+            } else {
+                return None;
+            }
+        }
+        Some(Cow::Owned(out.into_bytes()))
     }
 
     /// Returns true if the old lines show that tabs between words became spaces, or spaces became tabs, and the added line
@@ -256,9 +280,12 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             return true;
         }
         let here = self.lines.below(self.place.start);
+        // What loses tabs loses them in all added lines.
+        let keeps = |line: &HunkLine<'_>| line.mark == LineMark::Add && line.text.contains(&b'\t');
+        let keeps_tabs = self.hunk.lines.iter().any(keeps);
         let mut old = self.hunk.lines.iter().filter(|old| old.is_old()).zip(here.iter());
         old.any(|(old, here)| {
-            let lost = inner(here.text, b"\t") && !inner(&old.text, b"\t");
+            let lost = !keeps_tabs && inner(here.text, b"\t") && !inner(&old.text, b"\t");
             // If the line is removed, the added line probably replaces it, so that even one space in it can be a lost tab.
             // For a context line, only two spaces or more can be.
             let blanks: &[u8] = if old.mark == LineMark::Remove { b" " } else { b"  " };

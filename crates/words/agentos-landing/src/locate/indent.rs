@@ -23,6 +23,9 @@ pub(crate) enum IndentShift {
     ToTabs(usize),
     /// The file has this many spaces for each tab in the hunk.
     ToSpaces(usize),
+    /// The file has a tab for each group of this many spaces, and spaces for alignment behind them: no rule makes the
+    /// indentation of a line that has none of the file's tabs.
+    Aligned(usize),
     /// The mark of each changed line replaced its first blank.
     LostBlank {
         /// True if the replaced blank was the only one of some line, so that an added line without indentation may
@@ -141,13 +144,21 @@ fn prefix_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
 /// indentation of every line: in a file that mixes tabs and spaces, an added line has no certain one.
 fn tab_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
     // The widths in use, commonest first.
-    let widths = [4, 2, 8, 3, 1].into_iter();
-    let mut rules = widths.flat_map(|width| [IndentShift::ToTabs(width), IndentShift::ToSpaces(width)]);
+    let widths = [4, 2, 8, 3, 1];
+    let mut rules = widths
+        .into_iter()
+        .flat_map(|width| [IndentShift::ToTabs(width), IndentShift::ToSpaces(width)]);
     let makes = |rule: &IndentShift, hunk: &[u8], file: &[u8]| {
         let line = rule.apply_to(&[hunk, b"x"].concat());
         line.is_some_and(|line| line.strip_suffix(b"x") == Some(file))
     };
-    rules.find(|rule| pairs.iter().all(|(hunk, file)| makes(rule, hunk, file)))
+    let exact = rules.find(|rule| pairs.iter().all(|(hunk, file)| makes(rule, hunk, file)));
+    let aligned = |width: &usize| {
+        pairs
+            .iter()
+            .all(|(hunk, file)| !hunk.contains(&b'\t') && count_columns(file, *width) == hunk.len())
+    };
+    exact.or_else(|| widths.into_iter().find(aligned).map(IndentShift::Aligned))
 }
 
 fn count_columns(indent: &[u8], width: usize) -> usize {
@@ -168,7 +179,11 @@ impl IndentShift {
         };
         match self {
             Self::Same => false,
-            Self::Deeper(_) | Self::Shallower(_) | Self::LostBlank { .. } | Self::ToSpaces(_) => true,
+            Self::Deeper(_)
+            | Self::Shallower(_)
+            | Self::LostBlank { .. }
+            | Self::ToSpaces(_)
+            | Self::Aligned(_) => true,
             Self::ToTabs(_) => !any(b'\t'),
         }
     }
@@ -193,6 +208,7 @@ impl IndentShift {
                 out.extend_from_slice(rest);
                 Some(out)
             }
+            Self::Aligned(_) => (blanks.is_empty() || blanks.contains(&b'\t')).then(|| text.to_vec()),
             // A line that uses the file's kind of blanks was not damaged.
             Self::ToSpaces(_) if !blanks.contains(&b'\t') => Some(text.to_vec()),
             // A tab was not damaged, or had a blank in front of it.

@@ -115,6 +115,7 @@ impl<'l, 'h> AddedText<'l, 'h> {
             IndentShift::Same
             | IndentShift::ToTabs(_)
             | IndentShift::ToSpaces(_)
+            | IndentShift::Aligned(_)
             | IndentShift::LostBlank { .. } => (None, None),
         };
         let text = match (self.tail, self.blank_lines) {
@@ -180,7 +181,10 @@ impl<'l, 'h> AddedText<'l, 'h> {
             IndentShift::ToSpaces(_) => blanks.contains(&b'\t') && near.any(|line| line.contains(&b'\t')),
             // The only blank of a line may be the one that got lost.
             IndentShift::LostBlank { .. } => blanks.is_empty() && near.any(|line| line == b" "),
-            IndentShift::Same | IndentShift::Deeper(_) | IndentShift::Shallower(_) => false,
+            IndentShift::Same
+            | IndentShift::Deeper(_)
+            | IndentShift::Shallower(_)
+            | IndentShift::Aligned(_) => false,
         }
     }
 }

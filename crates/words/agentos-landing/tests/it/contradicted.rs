@@ -218,6 +218,32 @@ fn a_copy_with_the_exact_quotes_does_not_win_over_the_stated_line() {
 }
 
 #[test]
+fn quotes_that_the_transport_made_curly_are_plain_in_an_added_line() {
+    let base = "log(\"a\")\nend(\"b\")\n";
+    let hunk = |above: &str| diff(&format!("@@ -1,2 +1,3 @@\n {above}\n+log(“c”)\n end(“b”)\n"));
+    let landed = base.replace("end", "log(\"c\")\nend");
+    assert_eq!(outcome(base, &hunk("log(“a”)")), Ok(landed));
+    // Here the answer has both kinds, so the curly ones may be the author's.
+    assert_eq!(outcome(base, &hunk("log(\"a\")")), Err("does-not-apply"));
+    let curly = base.replace("\"b\"", "“b”");
+    let landed = curly.replace("end", "log(“c”)\nend");
+    assert_eq!(outcome(&curly, &hunk("log(\"a\")")), Ok(landed));
+}
+
+#[test]
+fn a_file_that_aligns_with_spaces_behind_tabs_takes_lines_with_its_own_tabs() {
+    let base = "\tif (a\n\t     && b)\n\t\tgo();\n";
+    let hunk = |added: &str| {
+        diff(&format!(
+            "@@ -1,3 +1,4 @@\n     if (a\n          && b)\n+{added}\n         go();\n"
+        ))
+    };
+    let landed = base.replace("\t\tgo", "\t\tset();\n\t\tgo");
+    assert_eq!(outcome(base, &hunk("\t\tset();")), Ok(landed));
+    assert_eq!(outcome(base, &hunk("         set();")), Err("does-not-apply"));
+}
+
+#[test]
 fn an_added_line_of_blanks_is_refused_if_a_shift_may_have_changed_it() {
     let base = "class A:\n    def f(self):\n        return 1\n    \n    def g(self):\n        return 2\n";
     // Four blanks of the file are an empty line here; so may be those of the added line, or it had none.
