@@ -121,32 +121,25 @@ struct ShownLines<'t> {
     above: usize,
 }
 
-fn lines_of(text: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
-    text.split_inclusive(|byte| *byte == b'\n')
-}
-
 impl<'t> ShownLines<'t> {
     fn of(before: &'t [u8], after: &'t [u8]) -> Self {
-        let equal = |(a, b): &(&[u8], &[u8])| a == b;
-        let bytes = |(count, bytes), (line, _): (&[u8], &[u8])| (count + 1, bytes + line.len());
-        let head = lines_of(before).zip(lines_of(after)).take_while(equal);
-        let (above, head) = head.fold((0usize, 0usize), bytes);
-        let (old, new) = (before.get(head..), after.get(head..));
-        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-        let tail = lines_of(old).rev().zip(lines_of(new).rev()).take_while(equal);
-        let (_, tail) = tail.fold((0usize, 0usize), bytes);
+        let lines = |text: &'t [u8]| text.split_inclusive(|byte| *byte == b'\n');
+        let (old, new) = (lines(before).count(), lines(after).count());
+        let same = |(a, b): &(&[u8], &[u8])| a == b;
+        let head = lines(before).zip(lines(after)).take_while(same).count();
+        let tail = lines(before)
+            .rev()
+            .zip(lines(after).rev())
+            .take_while(same)
+            .count();
+        let below = tail.min(old.min(new) - head).saturating_sub(CONTEXT);
+        let above = head.saturating_sub(CONTEXT);
         let shown =
-            |lines: &mut dyn Iterator<Item = &[u8]>| -> usize { lines.take(CONTEXT).map(<[u8]>::len).sum() };
-        let lead = shown(&mut lines_of(before.get(..head).unwrap_or_default()).rev());
-        let trail = shown(&mut lines_of(old.get(old.len() - tail..).unwrap_or_default()));
-        let cut = |text: &'t [u8]| {
-            let middle = text.get(head - lead..text.len() - tail + trail);
-            lines_of(middle.unwrap_or_default()).collect()
-        };
+            |text: &'t [u8], count: usize| lines(text).skip(above).take(count - below - above).collect();
         Self {
-            before: cut(before),
-            after: cut(after),
-            above: above - above.min(CONTEXT),
+            before: shown(before, old),
+            after: shown(after, new),
+            above,
         }
     }
 }
