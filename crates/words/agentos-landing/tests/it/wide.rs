@@ -5,6 +5,7 @@
 
 mod damage;
 mod edits;
+mod shares;
 mod vary;
 mod write;
 
@@ -19,7 +20,7 @@ use edits::{Case, Random, case};
 use crate::memory::{Memory, Tree};
 
 /// Files of one project.
-type Project = Vec<(String, String)>;
+pub type Project = Vec<(String, String)>;
 
 /// Outcome of one input.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -204,7 +205,7 @@ fn judged(case: &Case, text: &str, (name, expect, round): (&str, Expect, usize),
 }
 
 /// Describes the first line of each file in which two trees differ, for a person.
-fn first_difference(got: &Tree, expected: &Tree) -> String {
+pub fn first_difference(got: &Tree, expected: &Tree) -> String {
     let mut out = String::new();
     for (path, (mode, content)) in expected {
         let Some((other_mode, other)) = got.get(path) else {
@@ -257,7 +258,7 @@ fn applied(case: &Case, round: usize) -> Outcome {
 }
 
 /// The tree without what no reader sees: blanks at the end of lines, marks, line ends, empty lines at the end.
-fn plain_tree(tree: &Tree) -> BTreeMap<&str, (&str, String)> {
+pub fn plain_tree(tree: &Tree) -> BTreeMap<&str, (&str, String)> {
     let plain = |content: &[u8]| {
         let text = String::from_utf8_lossy(content);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -282,7 +283,7 @@ fn rounds() -> usize {
 }
 
 /// The bases of the public corpus.
-fn corpus() -> Vec<Project> {
+pub fn corpus() -> Vec<Project> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for row in crate::landing::rows("blobs.jsonl") {
         let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
@@ -307,7 +308,7 @@ fn corpus() -> Vec<Project> {
 }
 
 /// Text files below a folder, some at a time.
-fn outside(folder: &Path) -> Vec<Project> {
+pub fn outside(folder: &Path) -> Vec<Project> {
     let mut files: Project = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {

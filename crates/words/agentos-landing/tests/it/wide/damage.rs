@@ -8,6 +8,8 @@ mod lossy;
 mod sequence;
 mod text;
 
+pub use lossy::{bare_runs, narrow, shows_what_is_there};
+
 use super::edits::{Case, Random};
 
 /// What the damaged text still says.

@@ -79,7 +79,11 @@ pub fn case(random: &mut Random, sources: &[(String, String)]) -> Option<Case> {
         .iter()
         .map(|(path, text)| (path.clone(), varied(random, text)))
         .collect();
-    let sources = &sources;
+    case_of(random, &sources)
+}
+
+/// Makes a case of these texts as they are.
+pub fn case_of(random: &mut Random, sources: &[(String, String)]) -> Option<Case> {
     let mut base = Memory::default();
     for (path, text) in sources {
         base.put(path, "100644", text.as_bytes());
@@ -182,9 +186,16 @@ fn edited(random: &mut Random, text: &str) -> String {
             3 => {
                 let here = lines[at].clone();
                 lines[at] = tweaked(random, &here);
+                // As deep as the next line, as an author writes it.
+                let blanks = here.len() - here.trim_start_matches([' ', '\t']).len();
+                let indent = here.get(..blanks).unwrap_or_default();
                 lines.insert(
                     at,
-                    format!("    let added_{} = {};{end}", random.below(90), random.below(90)),
+                    format!(
+                        "{indent}let added_{} = {};{end}",
+                        random.below(90),
+                        random.below(90)
+                    ),
                 );
             }
             _ => {

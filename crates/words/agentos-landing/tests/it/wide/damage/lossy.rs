@@ -55,11 +55,11 @@ pub const CLASSES: &[Damage] = &[
         only_edits(case).then(|| rendered(random, &files, &GIT))
     }),
     ("ctx_1_bare", Expect::Either, |random, case| {
-        let files = narrow(case, 1);
+        let files = narrow(&case.files, 1);
         Some(rendered(random, &files, &bare_style()))
     }),
     ("ctx_1_all_one", Expect::Either, |random, case| {
-        let files = narrow(case, 1);
+        let files = narrow(&case.files, 1);
         let fits = |file: &File| (0..file.hunks.len()).any(|at| fits_at(file, at, 1));
         let style = Style {
             header: |hunk, _| format!("@@ -1,{} +1,{} @@", hunk.old.1, hunk.new.1),
@@ -68,7 +68,7 @@ pub const CLASSES: &[Damage] = &[
         (!files.iter().any(fits)).then(|| rendered(random, &files, &style))
     }),
     ("ln_far_off", Expect::Either, |random, case| {
-        let files = moved(narrow(case, 1), || random.below(60))?;
+        let files = moved(narrow(&case.files, 1), || random.below(60))?;
         Some(rendered(random, &files, &GIT))
     }),
     ("txt_plain_quotes", Expect::Either, |random, case| {
@@ -208,7 +208,7 @@ pub const CLASSES: &[Damage] = &[
     ("sr_narrow", Expect::Either, |_, case| {
         blocks(
             &Case {
-                files: narrow(case, 1),
+                files: narrow(&case.files, 1),
                 ..no_case()
             },
             search_replace,
@@ -217,7 +217,7 @@ pub const CLASSES: &[Damage] = &[
     ("json_narrow", Expect::Either, |_, case| {
         Some(
             json(&Case {
-                files: narrow(case, 1),
+                files: narrow(&case.files, 1),
                 ..no_case()
             })?
             .to_string(),
@@ -314,7 +314,7 @@ fn one_sided(case: &Case, below: bool) -> Option<Vec<File>> {
 }
 
 /// The lines that a hunk leaves are in the old file, one below the other.
-fn shows_what_is_there(file: &File) -> bool {
+pub fn shows_what_is_there(file: &File) -> bool {
     let old: Vec<&str> = file.old.as_deref().unwrap_or_default().lines().collect();
     file.hunks.iter().any(|hunk| {
         let left: Vec<&str> = hunk
@@ -353,8 +353,8 @@ fn tells(case: &Case, files: &[File]) -> bool {
 }
 
 /// At most this many lines of context at each side of a hunk.
-fn narrow(case: &Case, most: usize) -> Vec<File> {
-    let mut files = case.files.clone();
+pub fn narrow(files: &[File], most: usize) -> Vec<File> {
+    let mut files = files.to_vec();
     for hunk in files.iter_mut().flat_map(|file| &mut file.hunks) {
         let lead = hunk.lines.iter().take_while(|(mark, _)| *mark == ' ').count();
         let drop = lead.saturating_sub(most);
@@ -381,7 +381,7 @@ fn narrow(case: &Case, most: usize) -> Vec<File> {
 }
 
 /// The changes of a hunk one by one, each with its own numbers, as `git diff -U0` writes them.
-fn bare_runs(hunk: &Hunk) -> Vec<Hunk> {
+pub fn bare_runs(hunk: &Hunk) -> Vec<Hunk> {
     let (mut old, mut new) = (hunk.old.0, hunk.new.0);
     let mut out: Vec<Hunk> = Vec::new();
     let mut open = false;
