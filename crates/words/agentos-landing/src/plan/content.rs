@@ -280,17 +280,9 @@ fn place_on_base(
         Err(StopReason::Refused(refusal)) => refusal,
         Err(error @ StopReason::Base(_)) => return Err(error),
     };
-    let path = report.path.clone();
-    let write = |target: &TargetFile<'_>, splices: &[LineSplice]| {
-        view.write_lines(&path, target.lines(), splices).ok()
-    };
-    let found = named::find_result(&mut target, (hunks, id), &write, budget)?;
-    let (content, reports) = found.ok_or(refusal)?;
-    report.hunks = reports;
     report.repairs.truncate(repairs);
-    let detail = "the result is the one that the `index` line names, which proves the places";
-    report.repairs.push(new_repair("named-result", detail));
-    Ok(content)
+    let found = named::find_result(&mut target, (hunks, id), view, budget, report)?;
+    Ok(found.ok_or(refusal)?)
 }
 
 /// Refuses hunks with an added line that replaces lines that were left out, as `...` does.

@@ -10,6 +10,7 @@
 //! | some are repaired, moved or chosen | lands | refused: something was lost since |
 //! | some are doubtful, or have several places | lands, if one choice gives it | refused for that reason |
 
+use super::view::FileView;
 use crate::budget::WorkBudget;
 use crate::canonical::blob_id;
 use crate::locate::{HunkPlace, SoughtHunk, TargetFile, order, possible_places};
@@ -113,17 +114,18 @@ fn fits_as_git(report: &HunkReport, hunk: &Hunk<'_>, lines: usize) -> bool {
         && (shown || end == Some(lines as u64))
 }
 
-/// Searches for a choice among the possible places of the hunks whose result has the id. Returns `None` if there is no such
-/// choice among the first ones.
+/// Searches for a choice among the possible places of the hunks whose result has the id, and reports it. Returns `None` if
+/// there is no such choice among the first ones.
 ///
 /// # Errors
 /// Fails if the work exceeds the budget.
 pub(super) fn find_result(
     target: &mut TargetFile<'_>,
     (hunks, id): (&[&Hunk<'_>], &str),
-    write: &dyn Fn(&TargetFile<'_>, &[LineSplice]) -> Option<Vec<u8>>,
+    view: &FileView<'_>,
     budget: &mut WorkBudget,
-) -> Result<Option<(Vec<u8>, Vec<HunkReport>)>, StopReason> {
+    report: &mut FileReport,
+) -> Result<Option<Vec<u8>>, StopReason> {
     /// Maximum number of choices, and of bytes of their results.
     const CHOICES: usize = 64;
     const BYTES: usize = 64 << 20;
@@ -149,11 +151,14 @@ pub(super) fn find_result(
         }
         budget.spend(target.content.len())?;
         let splices = splices_at(target, &sought, &chosen);
-        let content = splices.and_then(|splices| write(target, &splices));
-        if let Some(content) = content.filter(|content| has_id(content, id)) {
+        let written = splices.and_then(|all| view.write_lines(&report.path, target.lines(), &all).ok());
+        if let Some(content) = written.filter(|content| has_id(content, id)) {
             let placed = sought.iter().zip(&chosen).enumerate();
             let reports = placed.map(|(at, (one, place))| placement::landed_report(at, one, place));
-            return Ok(Some((content, reports.collect())));
+            report.hunks = reports.collect();
+            let detail = "the result is the one that the `index` line names, which proves the places";
+            report.repairs.push(new_repair("named-result", detail));
+            return Ok(Some(content));
         }
     }
     Ok(None)

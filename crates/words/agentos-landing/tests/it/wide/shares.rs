@@ -2,6 +2,8 @@
 //!
 //! Owns: the seeds and the count. A new seed is drawn and printed at each run. Never: forgives a wrong result.
 //!
+//! These variables are read when this is compiled:
+//!
 //! | variable | meaning |
 //! |---|---|
 //! | `AGENTOS_SHARES` | number of inputs for each seed; 50,000 is the long run |
@@ -56,16 +58,12 @@ impl Tally {
 
 type Table = BTreeMap<&'static str, Tally>;
 
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
 fn new_seed(number: u64) -> u64 {
     RandomState::new().hash_one(number)
 }
 
 fn seeds() -> Vec<u64> {
-    let given = variable("AGENTOS_SHARES_SEEDS").unwrap_or_else(|| "1".to_owned());
+    let given = option_env!("AGENTOS_SHARES_SEEDS").unwrap_or("1");
     let numbers: Vec<u64> = given
         .split(',')
         .filter_map(|seed| seed.trim().parse().ok())
@@ -78,10 +76,10 @@ fn seeds() -> Vec<u64> {
 
 #[test]
 fn clear_answers_land_and_no_answer_lands_wrong() {
-    let inputs = variable("AGENTOS_SHARES")
+    let inputs = option_env!("AGENTOS_SHARES")
         .and_then(|count| count.parse().ok())
         .unwrap_or(1_500);
-    let folders = variable("AGENTOS_SHARES_SOURCES").unwrap_or_default();
+    let folders = option_env!("AGENTOS_SHARES_SOURCES").unwrap_or_default();
     let folders = folders.split(':').filter(|folder| !folder.is_empty());
     let projects: Vec<Project> = folders
         .flat_map(|folder| outside(Path::new(folder)))
@@ -141,7 +139,7 @@ fn show(table: &Table) {
 
 fn tally(projects: &[Project], seed: u64, inputs: impl Iterator<Item = usize>) -> Table {
     let mut table = Table::new();
-    let only = variable("AGENTOS_SHARES_KIND");
+    let only = option_env!("AGENTOS_SHARES_KIND");
     let shares: Vec<&'static str> = KINDS
         .iter()
         .map(|(name, share, _)| (*name, *share))
@@ -151,7 +149,7 @@ fn tally(projects: &[Project], seed: u64, inputs: impl Iterator<Item = usize>) -
     for input in inputs {
         let mut random = Random::for_round(seed, input, "shares");
         let kind = shares[random.below(shares.len())];
-        if only.as_ref().is_some_and(|only| only != kind) {
+        if only.is_some_and(|only| only != kind) {
             continue;
         }
         // Some kinds fit few cases.
