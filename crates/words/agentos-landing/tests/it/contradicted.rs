@@ -218,6 +218,17 @@ fn a_copy_with_the_exact_quotes_does_not_win_over_the_stated_line() {
 }
 
 #[test]
+fn a_blank_edge_that_several_places_have_is_not_left_out() {
+    let hunk = diff("@@ @@\n     if a:\n         go()\n+        more()\n \n");
+    let first = "x:\n    if a:\n        go()\n    end\n";
+    let deeper = "\n        if a:\n            go()\n";
+    let landed = first.replace("go()\n", "go()\n        more()\n");
+    assert_eq!(outcome(first, &hunk), Ok(landed));
+    let base = format!("{first}y:\n{deeper}{deeper}\n");
+    assert_eq!(outcome(&base, &hunk), Err("ambiguous"));
+}
+
+#[test]
 fn quotes_that_the_transport_made_curly_are_plain_in_an_added_line() {
     let base = "log(\"a\")\nend(\"b\")\n";
     let hunk = |above: &str| diff(&format!("@@ -1,2 +1,3 @@\n {above}\n+log(“c”)\n end(“b”)\n"));

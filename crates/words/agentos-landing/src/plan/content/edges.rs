@@ -2,14 +2,13 @@
 //!
 //! Owns: reading hunks without them. Never: leaves out a line with text.
 
-use crate::FileReport;
-use crate::Rung;
 use crate::budget::WorkBudget;
 use crate::locate::TargetFile;
 use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
 use crate::placement::{self, PlacedHunks};
 use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
+use crate::{FileReport, HunkReport, RefusalCode, Rung};
 
 /// Places the hunks without their blank edges if they do not land with them. If they do land, but elsewhere than
 /// stated, both readings must agree.
@@ -41,7 +40,12 @@ pub(super) fn retry_without_edges(
         .collect();
     let without = placement::place_hunks(target, &chosen, budget)?;
     if !landed {
-        if without.splices.is_none() {
+        // With several places, the blank line is in the file.
+        let several = |hunk: &HunkReport| {
+            let refusal = hunk.refusal.as_ref();
+            refusal.is_some_and(|refusal| refusal.code == RefusalCode::Ambiguous)
+        };
+        if without.splices.is_none() || with.reports.iter().any(several) {
             return Ok(with);
         }
         report.repairs.push(new_repair(
