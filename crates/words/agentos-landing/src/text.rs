@@ -111,13 +111,13 @@ impl<'l> FileLines<'l> {
         self.len() == 0
     }
 
-    /// Returns a line. `None` if there are not so many.
+    /// Returns a line. `None` if the file has fewer lines.
     pub(crate) fn line(self, at: usize) -> Option<TextLine<'l>> {
         let (from, to) = (*self.starts.get(at)?, *self.starts.get(at.checked_add(1)?)?);
         Some(split_ending(self.content.get(from..to)?))
     }
 
-    /// Returns the offset of a line in the content. `None` if there are not so many.
+    /// Returns the offset of a line in the content. `None` if the file has fewer lines.
     pub(crate) fn offset(self, at: usize) -> Option<usize> {
         self.starts.get(at).copied()
     }
@@ -128,13 +128,13 @@ impl<'l> FileLines<'l> {
         starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
-    /// Returns some of the lines. `None` if there are not so many.
+    /// Returns a range of the lines. `None` if the file has fewer lines.
     pub(crate) fn get(self, range: Range<usize>) -> Option<Self> {
         let starts = self.starts.get(range.start..range.end.checked_add(1)?)?;
         Some(Self { starts, ..self })
     }
 
-    /// Returns the lines of a range, as far as there are so many.
+    /// Returns the lines of a range; fewer if the file ends before.
     pub(crate) fn clamped(self, range: Range<usize>) -> Self {
         let end = range.end.min(self.len());
         self.get(range.start.min(end)..end)

@@ -13,7 +13,7 @@ use crate::parse::Hunk;
 /// Returns the lines that can be a heading: those with a letter or digit. `@@ ... @@` is a placeholder for numbers, which
 /// some tools ask models to write.
 fn named<'h, 'a>(lines: &'h [Cow<'a, [u8]>]) -> impl Iterator<Item = &'h Cow<'a, [u8]>> {
-    // Bytes outside ASCII may be letters, but an ellipsis is none.
+    // Letters of other scripts count, and an ellipsis does not.
     let says = |line: &&Cow<'_, [u8]>| {
         let text = String::from_utf8_lossy(line);
         text.chars().any(char::is_alphanumeric)

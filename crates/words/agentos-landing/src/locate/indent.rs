@@ -23,8 +23,8 @@ pub(crate) enum IndentShift {
     ToTabs(usize),
     /// The file has this many spaces for each tab in the hunk.
     ToSpaces(usize),
-    /// The file has a tab for each group of this many spaces, and spaces for alignment behind them: no rule makes the
-    /// indentation of a line that has none of the file's tabs.
+    /// The file has a tab for each group of this many spaces, and spaces for alignment behind the tabs. An added line
+    /// that begins with spaces alone may mean either.
     Aligned(usize),
     /// The mark of each changed line replaced its first blank.
     LostBlank {
