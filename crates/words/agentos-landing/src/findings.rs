@@ -20,7 +20,8 @@
 //!    values.
 //! 5. Values that look random without any of this are only a hint (`maybe_secrets`).
 //! 6. NUL bytes in a file that was text, direction marks, tag characters and characters of no width.
-//! 7. Files whose new text as a whole is a diff, although the old text was none.
+//! 7. Files whose new text as a whole is a diff, although the old text was none; lines that begin or end with a control mark
+//!    of a chat template.
 //!
 //! # What goes wrong without a step
 //!
@@ -78,8 +79,9 @@ pub struct Findings {
     /// Values that look random and have no known form. This is a hint, since digests and ids look the same.
     #[serde(default)]
     pub maybe_secrets: Vec<Finding>,
-    /// Files whose new text is a diff, and whose old text was none: an edit was probably written into the file that it
-    /// should change. At most one for each file, at its first line.
+    /// Files whose new text has a part of an answer in it: it is a diff and the old text was none, so an edit was probably
+    /// written into the file that it should change; or a line begins or ends with a control mark of a chat template. At most
+    /// one of each kind for each file.
     #[serde(default)]
     pub diff_texts: Vec<Finding>,
 }
@@ -102,11 +104,22 @@ pub fn scan_change(change: &Change) -> Findings {
             scan_binary(&mut found, &file.path, old, &new.content);
             continue;
         }
+        let before = old;
         let [old, new] = [old, &new.content].map(line_texts);
+        let mut marked = None;
         for edit in line_edits(&old, &new) {
             let first = edit.new.start;
             let added = new.get(edit.new).unwrap_or_default();
             scan_added(&mut found, &file.path, first, added);
+            let mark = || added.iter().position(|line| diff_text::has_control_mark(line));
+            marked = marked.or_else(|| Some(first + mark()?));
+        }
+        if let Some(at) = marked.filter(|_| !diff_text::holds_control_marks(file.path.as_str(), before)) {
+            found.diff_texts.push(Finding {
+                path: file.path.clone(),
+                line: at as u64 + 1,
+                kind: "control-mark".to_owned(),
+            });
         }
     }
     found

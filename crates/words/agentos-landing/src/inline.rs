@@ -3,14 +3,15 @@
 //! Owns: finding such texts. Never: takes the first of two occurrences, or a part of a word for the word.
 
 use crate::locate::PlaceMiss;
-use crate::parse::{Hunk, TextReplacement};
+use crate::parse::{Hunk, PlaceCount, TextReplacement};
 use crate::splice::{LineSplice, usual_ending};
 use crate::text::{BOM, FileLines, LineEnding, TextLine, is_blank, leading_blanks, trim};
 
 /// Outcome of the search for the texts of a file's edits.
 pub(crate) enum InlineSearch {
-    /// Every text occurs exactly once and none overlaps another: the first line of each, and the splices of all.
-    AllFound(Vec<usize>, Vec<LineSplice>),
+    /// Every text has as many places as its edit says and none overlaps another: for each edit the first line and the number
+    /// of its places, and the splices of all.
+    AllFound(Vec<(usize, usize)>, Vec<LineSplice>),
     /// At least one edit has no search text, or its text does not occur as written: all are placed by lines.
     UseLines,
     /// The texts of these edits have no place of their own.
@@ -19,6 +20,8 @@ pub(crate) enum InlineSearch {
 
 /// Occurrence of the text of one edit.
 struct InlineMatch<'h> {
+    /// Index of the edit.
+    index: usize,
     from: usize,
     to: usize,
     first: usize,
@@ -44,6 +47,13 @@ pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_
         let Ok(search) = std::str::from_utf8(&inline.search) else {
             return InlineSearch::UseLines;
         };
+        if inline.count != PlaceCount::One {
+            match find_all(text, lines, index, inline, search) {
+                Ok(mut all) => found.append(&mut all),
+                Err(miss) => misses.push((index, miss)),
+            }
+            continue;
+        }
         /// Maximum number of occurrences for a report.
         const SHOWN: usize = 16;
         let hits: Vec<usize> = overlapping_matches(text, search).take(SHOWN).collect();
@@ -75,6 +85,7 @@ pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_
                     misses.push((index, PlaceMiss::Outdented(first)));
                 }
                 found.push(InlineMatch {
+                    index,
                     from: *only,
                     to,
                     first,
@@ -94,6 +105,39 @@ pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_
     } else {
         InlineSearch::Missed(misses)
     }
+}
+
+/// Finds every place of a text, as its edit asks for.
+fn find_all<'h>(
+    text: &str,
+    lines: FileLines<'_>,
+    index: usize,
+    inline: &'h TextReplacement<'h>,
+    search: &str,
+) -> Result<Vec<InlineMatch<'h>>, PlaceMiss> {
+    /// Maximum number of places. Each costs more than the byte that it may be.
+    const MOST: usize = 100_000;
+    let places: Vec<usize> = text.match_indices(search).map(|(at, _)| at).take(MOST).collect();
+    let is_count = match inline.count {
+        PlaceCount::Exactly(count) => !places.is_empty() && places.len() as u64 == count,
+        PlaceCount::One | PlaceCount::All => !places.is_empty() && places.len() < MOST,
+    };
+    if !is_count {
+        let starts = places.iter().take(16).map(|at| lines.at_offset(*at)).collect();
+        return Err(PlaceMiss::OtherCount(starts));
+    }
+    let matches = places.into_iter().map(|from| {
+        let to = from + search.len();
+        InlineMatch {
+            index,
+            from,
+            to,
+            first: lines.at_offset(from),
+            last: lines.at_offset(to.saturating_sub(1).max(from)),
+            inline,
+        }
+    });
+    Ok(matches.collect())
 }
 
 /// Returns true if the text begins with blanks and the line of the file has more of them before it: the other lines
@@ -209,7 +253,13 @@ fn splice_matches(lines: FileLines<'_>, content: &[u8], found: &[InlineMatch<'_>
         .map(|together| splice_group(lines, content, together))
         .collect::<Option<Vec<_>>>();
     match splices {
-        Some(splices) => InlineSearch::AllFound(found.iter().map(|hit| hit.first).collect(), splices),
+        Some(splices) => {
+            // The places of one edit follow each other.
+            let places = found
+                .chunk_by(|a, b| a.index == b.index)
+                .filter_map(|places| Some((places.first()?.first, places.len())));
+            InlineSearch::AllFound(places.collect(), splices)
+        }
         None => InlineSearch::UseLines,
     }
 }

@@ -3,11 +3,12 @@
 //! Owns: the way from bytes to `Change`. Never: does I/O, reads a clock, or lands a part of an answer without a
 //! request.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::base_cache::BaseCache;
 use crate::budget::WorkBudget;
-use crate::parse::{HeaderName, ParsedAnswer, SkippedPathPlace, parse};
+use crate::parse::{FileEdit, parse};
 use crate::readings::{
     ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, other_readings, undo_escaping,
 };
@@ -15,7 +16,7 @@ use crate::refusal::{ambiguous, malformed};
 use crate::resolve::turned_kind_refusal;
 use crate::{
     Base, BaseError, Change, ChangeError, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal,
-    RefusalCode, RepoPath, ResultFacts, checks, sequence,
+    RefusalCode, RepoPath, ResultFacts, checks, results, sequence,
 };
 
 /// Limits on an answer and its files. An answer above any of them is refused as `too-large`.
@@ -227,31 +228,25 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
         notes: Vec::new(),
         partial: false,
     };
-    let parsed = match parse(answer, &options.limits) {
+    let tracked = TrackedPaths::of(base);
+    let parsed = parse(answer, &|path| tracked.has(path), &options.limits);
+    tracked.finish()?;
+    let parsed = match parsed {
         Ok(parsed) => parsed,
         Err(refusal) => return refuse(report, refusal),
     };
-    let dropped = find_dropped_file(&parsed, base)?;
-    // Landing the rest would silently leave out a file that the answer may have meant.
-    if let (Some(refusal), false) = (&dropped, options.partial) {
-        report.notes = parsed.notes;
-        return refuse(report, refusal.clone());
-    }
     let mut budget = WorkBudget::for_bytes(answer.len());
-    let outcome = sequence::plan_sequence(answer, &parsed, &BaseCache::new(base), options, &mut budget)?;
-    report.notes = parsed.notes;
+    let outcome = sequence::plan_sequence(&parsed, &BaseCache::new(base), options, &mut budget)?;
+    report.notes.clone_from(&parsed.notes);
     report.files = outcome.reports;
     // The states exist only if every part landed, or enough of them for a partial landing.
     let Some(states) = outcome.states else {
         let refusal = first_refusal(&report);
         return refuse(report, refusal);
     };
-    report.partial = outcome.partial || dropped.is_some();
+    report.partial = outcome.partial;
     if report.partial {
         report.notes.extend(left_out_notes(&report.files));
-        report
-            .notes
-            .extend(dropped.map(|refusal| format!("left out: {refusal}")));
     }
     // Only now are all paths of the change known: a file may take the name of one that another part deletes.
     if let Some(refusal) = checks::find_conflict(&states, base)? {
@@ -262,69 +257,66 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
             let refusal = Refusal::new(RefusalCode::Empty, "the answer changes nothing");
             refuse(report, refusal)
         }
-        Ok(change) => Ok(LandedChange {
-            facts: ResultFacts::read(&change, base)?,
-            change,
-            report,
-        }),
+        Ok(change) => match results::check_results(&change, &report.files, &stated_results(&parsed.files)) {
+            Err(refusal) => refuse(report, refusal),
+            Ok(()) => Ok(LandedChange {
+                facts: ResultFacts::read(&change, base)?,
+                change,
+                report,
+            }),
+        },
         Err(error @ ChangeError::Link(_)) => refuse(report, turned_kind_refusal(error)),
         Err(error) => refuse(report, malformed(error.to_string())),
     }
 }
 
-/// Finds a skipped block that may be a file that the answer means to change or create. Returns the refusal, or `None`
-/// if every skipped block is an example.
-fn find_dropped_file(parsed: &ParsedAnswer<'_>, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
-    for aside in &parsed.asides {
-        let Some(path) = std::str::from_utf8(&aside.path)
-            .ok()
-            .and_then(|path| RepoPath::new(path).ok())
-        else {
-            continue;
-        };
-        let there = base.entry(path.as_str())?.map(|entry| entry.kind);
-        // A comment such as `# src/a.py` in the first line names the file of the block. A path alone on the line
-        // above does // so if that file exists. A path in a sentence is most often an explanation, so it counts only
-        // for a new file.
-        let file = match (aside.place, there) {
-            (SkippedPathPlace::FirstLine, _)
-            | (SkippedPathPlace::LineAbove, Some(EntryKind::File(_) | EntryKind::Symlink)) => true,
-            (SkippedPathPlace::InSentence, None) => looks_like_file(&path, parsed),
-            (SkippedPathPlace::LineAbove | SkippedPathPlace::InSentence, _) => false,
-        };
-        if file {
-            let message = format!("a block next to `{path}` could be that file, or an example");
-            let refusal = ambiguous(message).at(path.as_str());
-            return Ok(Some(refusal.hint(
-                "give all of the change in one dialect, each file below its path",
-            )));
-        }
-    }
-    Ok(None)
+/// Returns the ids of the results that the `index` lines of an answer state.
+fn stated_results<'p>(files: &'p [FileEdit<'_>]) -> Vec<&'p str> {
+    let ids = files.iter().filter_map(|edit| edit.extended.index.as_ref());
+    ids.map(|(_, new)| new.as_str()).collect()
 }
 
-/// Returns true if a name from a sentence is a file. Sentences contain names with dots that are not files, as
-/// `node.js`: a file has a folder, a common extension, or the extension of a file that the answer edits.
-fn looks_like_file(path: &RepoPath, parsed: &ParsedAnswer<'_>) -> bool {
-    const COMMON: [&[u8]; 10] = [
-        b"toml", b"json", b"yaml", b"yml", b"md", b"txt", b"cfg", b"ini", b"sh", b"lock",
-    ];
-    let ending = |name: &[u8]| {
-        name.rsplit(|byte| *byte == b'.')
-            .next()
-            .unwrap_or_default()
-            .to_vec()
-    };
-    let this = ending(path.as_str().as_bytes());
-    let edited = parsed
-        .files
-        .iter()
-        .flat_map(|edit| [&edit.old, &edit.new])
-        .any(|name| match name {
-            HeaderName::Written(name) => ending(name) == this,
-            HeaderName::Unstated | HeaderName::Nothing => false,
-        });
-    path.as_str().contains('/') || edited || COMMON.contains(&this.as_slice())
+/// Questions of the reader of titles: whether the base has a file of a path.
+struct TrackedPaths<'b> {
+    base: &'b dyn Base,
+    /// First failure to read the base. `None` if there was none.
+    failure: RefCell<Option<BaseError>>,
+}
+
+impl<'b> TrackedPaths<'b> {
+    fn of(base: &'b dyn Base) -> Self {
+        Self {
+            base,
+            failure: RefCell::default(),
+        }
+    }
+
+    fn has(&self, path: &[u8]) -> bool {
+        /// Maximum length of a path that is looked up.
+        const LONGEST: usize = 1_024;
+        let path = std::str::from_utf8(path)
+            .ok()
+            .filter(|path| path.len() <= LONGEST);
+        // A name that leaves the repository is none of the base.
+        let Some(path) = path.and_then(|path| RepoPath::of_base(path).ok()) else {
+            return false;
+        };
+        match self.base.entry(path.as_str()) {
+            Ok(entry) => {
+                entry.is_some_and(|entry| matches!(entry.kind, EntryKind::File(_) | EntryKind::Symlink))
+            }
+            Err(error) => {
+                self.failure.borrow_mut().get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    /// # Errors
+    /// Fails if the base could not be read.
+    fn finish(self) -> Result<(), BaseError> {
+        self.failure.into_inner().map_or(Ok(()), Err)
+    }
 }
 
 fn refuse(mut report: LandingReport, refusal: Refusal) -> Result<LandedChange, LandError> {

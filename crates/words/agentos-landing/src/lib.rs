@@ -8,19 +8,19 @@
 //!
 //! | step | modules | result |
 //! |---|---|---|
-//! | 1 parse | `parse` (its page has the order of the dialects) | the files and hunks, as written |
+//! | 1 parse | `parse` (its page has the claims, in the order in which they are tried) | the files and hunks, as written |
 //! | 2 order the parts | `sequence` | parts that edit the same file: together, or one after the other |
 //! | 3 resolve | `resolve` | for each part the path it means and what happens there; binary content and the targets of links, as a whole |
-//! | 4 plan | `plan`, `whole` | for each path its new content: created, deleted, moved, given as a whole, or by 5 to 11 |
-//! | 5 refuse elisions | `elided` | no line of the answer means lines that were left out |
-//! | 6 compare with the blob ids and the files shown | `merge` | done already, or made for another state and merged |
-//! | 7 place | `plan::content::view` for the text: bytes, characters, or the cells of a notebook; `inline` by bytes, else `locate` by lines | for each hunk its one place in the file |
-//! | 8 see what is done | `applied` | for each hunk without a place, whether its result is in the file |
-//! | 9 write the bytes | `splice` | the new bytes, or a refusal if nothing shows an added line's |
-//! | 10 repeated hunks | `plan::content::repeated` | 7 to 9 again, each hunk as often as it is written |
-//! | 11 gaps in the context | `plan::content::elision`, `edges` | 7 to 9 again, in pieces, then without blank edges |
-//! | 12 check | `checks`, `path` | refusals for links, submodules and colliding names |
-//! | 13 render | `change`, `canonical` | the `Change` and its canonical diff |
+//! | 4 plan | `plan`, `whole` | for each path its new content: created, deleted, moved, given as a whole, or by 5 to 10 |
+//! | 5 compare with the blob ids and the files shown | `merge`, `plan::content::named` | done already, or made for another state and merged |
+//! | 6 place | `plan::content::view` for the text: bytes, characters, or the cells of a notebook; `inline` by bytes, else `locate` by lines | for each hunk its one place in the file |
+//! | 7 see what is done | `applied` | for each hunk without a place, whether its result is in the file |
+//! | 8 write the bytes | `splice` | the new bytes, or a refusal if nothing shows an added line's |
+//! | 9 repeated hunks | `plan::content::repeated` | 6 to 8 again, each hunk as often as it is written |
+//! | 10 gaps in the context | `plan::content::elision`, `edges` | 6 to 8 again, in pieces, then without blank edges |
+//! | 11 check the paths | `checks`, `path` | refusals for links, submodules and colliding names |
+//! | 12 render | `change`, `canonical` | the `Change` and its canonical diff |
+//! | 13 check the result | `results` | refusals for text that no author means: conflict marks, wrappers, numbers, placeholders |
 //! | 14 other readings | `readings`, in the order of its table | only after a refusal: 1 to 13 for the answer with one damage undone |
 //! | 15 a part of it | `land` | only if requested: 1 to 13 without the hunks that have no place |
 //!
@@ -37,7 +37,6 @@ mod change;
 mod checks;
 mod compare;
 mod diff_parts;
-mod elided;
 mod feedback;
 mod file_change;
 mod findings;
@@ -56,6 +55,7 @@ mod refusal;
 mod report;
 mod resolve;
 mod result_facts;
+mod results;
 mod sequence;
 mod splice;
 mod text;

@@ -175,6 +175,8 @@ pub(crate) enum PlaceMiss {
     NoOldLines,
     /// Each place overlaps another hunk.
     Overlap(Vec<usize>),
+    /// The text has another number of places, these, than its edit says.
+    OtherCount(Vec<usize>),
     /// The search text occurs once, at this line, and begins or ends inside a longer word.
     InWord(usize),
     /// The search text occurs once, in this line, and its replacement has lines with less indentation than that line.

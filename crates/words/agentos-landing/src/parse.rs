@@ -1,43 +1,52 @@
-//! Parses the bytes of an answer into files with hunks, in whatever dialect it was written.
+//! Reads the bytes of an answer: cuts them once into parts, and reads each part in the dialect that its form claims.
 //!
-//! Owns: detection of the dialect. Never: looks at the base.
+//! Owns: what is an edit, and what only shows one. Never: decides where an edit belongs, or reads a text twice.
 //!
-//! # The problem
+//! # The rule
 //!
-//! An answer is prose, fences and edits in an unknown dialect, or in several. The text of an edit can itself contain
-//! an edit: a README that documents a diff, a test with a search/replace block, a here-document with a patch. A
-//! reader that searches the answer for `@@` or `<<<<<<< SEARCH` would apply such an example.
+//! An answer is prose, fences and edits in an unknown dialect, or in several. The text of an edit can itself contain an
+//! edit: a README that documents a diff, a test with a search/replace block. **An edit exists only where its form claims
+//! it.** What claims nothing is prose, whatever it looks like.
 //!
-//! # The steps
+//! # The claims
 //!
-//! 1. Transport. A byte order mark and the model's thoughts are removed.
-//! 2. Owners ([`owners`]). Each line belongs to the outermost part that begins above it. Lines of whole files and of
-//!    commit messages are hidden from the readers that look for marks.
-//! 3. Dialects, strictest first. Each reader blanks the lines that it took, so no text is read twice:
+//! [`cut`] goes down the answer once and tries these claims at each line, in this order. The first claim that holds takes
+//! all lines of its part; the walk continues below them.
 //!
-//!    | order | reader | recognised by |
-//!    |---|---|---|
-//!    | 1 | [`calls`], [`tags`] | the arguments of an agent's edit tool, in JSON or in tags |
-//!    | 2 | [`json`] | an object with `"edits"` |
-//!    | 3 | [`envelope`] | `*** Begin Patch` |
-//!    | 4 | [`blocks`] | `<<<<<<< SEARCH` |
-//!    | 5 | [`unified`] | `diff --git`, `---` and `+++`, `@@` |
-//!    | 6 | [`whole`] | a fence below a path; only if no other dialect was found |
-//!    | 7 | [`heredoc`] | a shell script that writes files, `cat > path <<'EOF'`; only if nothing else was found |
+//! | order | claim | part | reader |
+//! |---|---|---|---|
+//! | 1 | the head of a mail or of a commit, above a diff | message: never read | |
+//! | 2 | a model's mark of a call, or the tags of an edit tool | calls | [`calls`] |
+//! | 3 | a fence: JSON with edits or calls | calls | [`calls`] |
+//! | | a fence: a shell script that writes files | script | [`heredoc`] |
+//! | | a fence below a path, or with a path on it | file, or example | [`whole`] |
+//! | | a fence whose first line is a comment with a path | file, or example | [`whole`] |
+//! | | a fence without edits in it | quotation: never read | |
+//! | | any other fence | the walk goes into it | |
+//! | 4 | `<<<<<<< SEARCH` | block | [`blocks`] |
+//! | 5 | `*** Begin Patch`, `*** Update File:` | envelope | [`envelope`] |
+//! | 6 | JSON between prose | calls | [`calls`] |
+//! | 7 | `diff --git`, `---` and `+++`, `@@` in a diff or a fence | diff, with the prose between its hunks | [`unified`] |
+//! | 8 | a mark of reasoning | reasoning: never read | [`reasoning`] |
+//! | 9 | nothing | prose | |
 //!
-//! 4. Leftovers. A fence below a path next to edits of another dialect is a file that would be lost, or an example:
-//!    the first is refused, the second noted.
+//! # The checks of all parts together
 //!
-//! # What goes wrong without a step
+//! | two parts | outcome |
+//! |---|---|
+//! | an edit, and the sentence above it takes it back ([`remark`]) | refused |
+//! | edits inside and outside of marks of one unknown name ([`reasoning`]) | refused |
+//! | edits behind quote marks, and others | refused |
+//! | edits, and a call of another tool | refused |
+//! | edits, and a script that writes a file | refused |
 //!
-//! Without owners, an example inside a file lands as an edit (`tests/it/outermost.rs`). Without the blanking, the
-//! text of one edit could be read again in another dialect. Without the leftovers, half of an answer in two dialects
-//! lands and nobody notices the rest.
+//! A text inside a call, as a patch or a diff, is an answer by itself and is cut and read in the same way.
 
 mod binary;
 mod blocks;
 mod calls;
 mod cursor;
+mod cut;
 mod envelope;
 mod extended;
 mod heredoc;
@@ -45,41 +54,83 @@ mod hunk;
 mod json;
 mod model;
 mod name;
-mod owner;
-mod owners;
 mod pair;
-mod tags;
-mod thoughts;
+mod reasoning;
+mod remark;
+mod segment;
+mod swap;
 mod title;
 mod unified;
 mod whole;
 
-pub(crate) use cursor::{CodeFence, closes_fence, parse_fence};
+pub(crate) use cursor::parse_fence;
 pub(crate) use hunk::parse_header as hunk_header;
 pub use json::{JsonEdit, JsonEdits};
 pub(crate) use model::{
-    BinaryPart, EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, PartNumber,
-    SkippedPathPlace, StatedLines, TextReplacement, new_repair,
+    BinaryPart, EditBody, FileClaim, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer,
+    PartNumber, PlaceCount, StatedLines, TextReplacement, new_repair,
 };
 pub(crate) use name::{git_pairs, same_file, without_prefix};
 pub(crate) use pair::pair_lines;
+pub(crate) use remark::is_in;
+
+use cut::Cut;
+use heredoc::ShellScript;
+use segment::{Segment, SegmentKind};
+pub(crate) use title::IsTracked;
+use title::read_title;
 
 use crate::budget::WorkBudget;
-use crate::refusal::malformed;
-use crate::text::{BOM, LineEnding, split_lines};
+use crate::refusal::{ambiguous, malformed};
+use crate::text::{BOM, LineEnding, TextLine, excerpt, split_lines, trim};
 use crate::{LandLimits, Refusal, RefusalCode};
 
 /// Maximum number of lines of an answer.
 const MAX_LINES: usize = 2_000_000;
 
-/// Parses an answer.
+/// Parses an answer. `is_tracked` returns whether the base has a file of this path: such a line is a title, whatever its
+/// characters.
 ///
 /// # Errors
 /// Fails with `no-diff` if no edit is found, with `too-large` above a limit, and with another code if an edit cannot
 /// be read in exactly one way.
-pub(crate) fn parse<'a>(answer: &'a [u8], limits: &LandLimits) -> Result<ParsedAnswer<'a>, Refusal> {
+pub(crate) fn parse<'a>(
+    answer: &'a [u8],
+    is_tracked: IsTracked<'_>,
+    limits: &LandLimits,
+) -> Result<ParsedAnswer<'a>, Refusal> {
     check_size(answer, limits)?;
-    let mut lines = split_lines(answer.strip_prefix(BOM).unwrap_or(answer));
+    let mut parsed = read_parts(answer, is_tracked, 0)?;
+    check_parsed(&parsed, limits)?;
+    number_parts(&mut parsed);
+    Ok(parsed)
+}
+
+/// Cuts a text and reads its parts. `depth` counts the texts around it.
+fn read_parts<'a>(
+    text: &'a [u8],
+    is_tracked: IsTracked<'_>,
+    depth: usize,
+) -> Result<ParsedAnswer<'a>, Refusal> {
+    let mut budget = WorkBudget::for_bytes(text.len());
+    let cut = cut::cut_answer(answer_lines(text), is_tracked, &mut budget)?;
+    let mut parsed = ParsedAnswer::default();
+    // Heads of the edits that were read.
+    let mut read: Vec<usize> = Vec::new();
+    let read_text = |text: &[u8]| read_held(text, is_tracked, depth);
+    for segment in &cut.segments {
+        read.extend(read_segment(&cut, segment, &read_text, &mut parsed)?);
+    }
+    read.extend(whole::read_files(&cut, is_tracked, &mut parsed)?);
+    read.extend(read_scripts(&cut.segments, &mut parsed)?);
+    read.sort_unstable();
+    check_together(&cut, &read, is_tracked, &mut parsed)?;
+    Ok(parsed)
+}
+
+/// Splits a text into lines, without its byte order mark.
+fn answer_lines(text: &[u8]) -> Vec<TextLine<'_>> {
+    let mut lines = split_lines(text.strip_prefix(BOM).unwrap_or(text));
     // An answer that ends in a carriage return was cut between it and its line feed.
     if let Some(last) = lines.last_mut()
         && last.eol == LineEnding::Missing
@@ -88,42 +139,213 @@ pub(crate) fn parse<'a>(answer: &'a [u8], limits: &LandLimits) -> Result<ParsedA
         last.text = text;
         last.eol = LineEnding::CrLf;
     }
-    // An edit in the thoughts is a draft that the answer may have dropped.
-    thoughts::leave_out(&mut lines);
-    let mut parsed = ParsedAnswer::default();
-    let texts: Vec<&[u8]> = lines.iter().map(|line| line.text).collect();
-    let mut budget = WorkBudget::for_bytes(answer.len());
-    let owners = owners::find_owners(&lines, &mut budget)?;
-    let hidden = owners::hide_lines(&mut lines, &owners);
-    calls::parse(&mut lines, &owners, &mut parsed)?;
-    json::parse(&mut lines, &owners, &mut parsed)?;
-    envelope::parse(&mut lines, &owners, &mut parsed)?;
-    blocks::parse(&mut lines, &owners, &mut parsed)?;
-    unified::parse(&lines, &mut parsed)?;
-    envelope::check_margins(&parsed)?;
-    owners::restore_lines(&mut lines, hidden);
-    if parsed.files.is_empty() {
-        whole::parse(&lines, &mut parsed)?;
-    } else {
-        let taken: Vec<bool> = lines
-            .iter()
-            .zip(&texts)
-            .map(|(line, text)| line.text != *text)
-            .collect();
-        whole::check_next_to_edits(&lines, &taken, &owners, &mut parsed)?;
+    lines
+}
+
+/// Reads a text that a call holds.
+fn read_held(
+    text: &[u8],
+    is_tracked: IsTracked<'_>,
+    depth: usize,
+) -> Result<Vec<FileEdit<'static>>, Refusal> {
+    /// Maximum depth of texts in texts. A patch in a shell command in a call has two.
+    const DEPTH: usize = 3;
+    if depth == DEPTH {
+        return Err(malformed(
+            "a text in a tool call holds texts of tool calls, too deep to be read",
+        ));
     }
-    let mut scripts = heredoc::read_scripts(&lines);
+    let parsed = read_parts(text, is_tracked, depth + 1)?;
+    if parsed.files.is_empty() {
+        return Err(malformed(
+            "a text in a tool call begins as an edit, and no edit can be read from it",
+        ));
+    }
+    Ok(parsed.files.into_iter().map(FileEdit::into_owned).collect())
+}
+
+/// Reads a part that does not depend on the others. Returns the heads of its edits: the sentence above a head speaks of
+/// the edit.
+fn read_segment<'a>(
+    cut: &Cut<'a>,
+    segment: &Segment<'a>,
+    read_text: calls::ReadText<'_>,
+    parsed: &mut ParsedAnswer<'a>,
+) -> Result<Vec<usize>, Refusal> {
+    let lines = cut.lines.get(segment.lines.clone()).unwrap_or_default();
+    let at_end = segment.lines.end == cut.lines.len();
+    let before = parsed.files.len();
+    match &segment.kind {
+        SegmentKind::Calls(calls) => calls::read(calls, cut.only_calls, read_text, parsed)?,
+        SegmentKind::Envelope { begun } => envelope::read(lines, segment.margin, *begun, at_end, parsed)?,
+        SegmentKind::Block { title, middle } => {
+            parsed.files.push(blocks::read(lines, title.as_ref(), *middle)?);
+        }
+        SegmentKind::Swap(swap) => parsed.files.push(swap.read(&cut.lines)),
+        SegmentKind::Diff(frame) => {
+            let starts = unified::read(lines, frame, at_end, parsed)?;
+            let heads = starts.into_iter().map(|start| match start {
+                0 => segment.head,
+                start => segment.lines.start + start,
+            });
+            return Ok(heads.collect());
+        }
+        SegmentKind::Broken(refusal) => return Err(refusal.clone()),
+        SegmentKind::Message { is_mail } => parsed.mails += usize::from(*is_mail),
+        SegmentKind::Reasoning
+        | SegmentKind::File { .. }
+        | SegmentKind::Commented { .. }
+        | SegmentKind::Quotation { .. }
+        | SegmentKind::Script(_) => {}
+    }
+    Ok((parsed.files.len() > before)
+        .then_some(segment.head)
+        .into_iter()
+        .collect())
+}
+
+/// Reads the files that shell scripts write. Returns the heads of the scripts.
+fn read_scripts<'a>(segments: &[Segment<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<Vec<usize>, Refusal> {
     let has_edits = !parsed.files.is_empty();
-    let writes = !scripts.files.is_empty();
-    if (has_edits && (writes || scripts.is_unread)) || (writes && scripts.is_unread) {
+    let mut read = Vec::new();
+    let mut is_unread = false;
+    for segment in segments {
+        match &segment.kind {
+            SegmentKind::Script(ShellScript::Files(files)) => {
+                parsed.files.extend_from_slice(files);
+                read.push(segment.head);
+            }
+            SegmentKind::Script(ShellScript::Unread) => is_unread = true,
+            _ => {}
+        }
+    }
+    if (has_edits && !read.is_empty()) || is_unread {
         // The script may be an explanation, or a part of the change that would be lost.
-        let message = "the answer has edits in one dialect and a shell command that writes a file";
+        let message = match has_edits {
+            true => "the answer has edits in one dialect and a shell command that writes a file",
+            false => "a shell command writes a file in a way that is not read",
+        };
         return Err(malformed(message).hint("give all of the change in one dialect"));
     }
-    parsed.files.append(&mut scripts.files);
-    check_parsed(&parsed, limits)?;
-    number_parts(&mut parsed);
-    Ok(parsed)
+    Ok(read)
+}
+
+/// Checks the parts that were read, with the sentences and marks around them.
+fn check_together(
+    cut: &Cut<'_>,
+    read: &[usize],
+    is_tracked: IsTracked<'_>,
+    parsed: &mut ParsedAnswer<'_>,
+) -> Result<(), Refusal> {
+    for (at, head) in read.iter().enumerate() {
+        for line in lines_about(&cut.lines, *head, is_tracked) {
+            if remark::takes_back(line) {
+                let message = format!(
+                    "the sentence `{}` above an edit says that the edit is not meant",
+                    excerpt(trim(line), 120)
+                );
+                return Err(ambiguous(message).hint("leave out examples and earlier attempts"));
+            }
+            parsed.has_alternatives |= at > 0 && remark::replaces_above(line);
+        }
+    }
+    let mut edits = cut.segments.iter().filter(|segment| segment.kind.may_edit());
+    let is_quoted = |segment: &Segment<'_>| segment.is_quoted();
+    // A mail that is quoted as a whole is forwarded. A quotation next to other text is an example.
+    let prose = |line: &TextLine<'_>| !trim(line.text).is_empty() && !trim(line.text).starts_with(b">");
+    let is_forwarded = || !cut.lines.iter().any(prose);
+    if edits.clone().any(is_quoted)
+        && !edits.all(|edit| is_quoted(edit) && !edit.margin.contains(&b'>'))
+        && !is_forwarded()
+    {
+        let message = "an indented or quoted patch is next to other text: it may be an example";
+        return Err(ambiguous(message).hint("give the change without quote marks, and all of it in one form"));
+    }
+    reasoning::check_pairs(&cut.pair_marks, read)?;
+    if !parsed.files.is_empty() {
+        check_unread(cut)?;
+    }
+    match &parsed.other_call {
+        Some(name) if !parsed.files.is_empty() => {
+            let name = excerpt(name.as_bytes(), 120);
+            let message =
+                format!("the answer calls `{name}` next to calls that edit files: its effect would be lost");
+            Err(malformed(message))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Refuses a line of prose that begins as an edit or a call: no reader took it, so it would be lost next to the edits.
+fn check_unread(cut: &Cut<'_>) -> Result<(), Refusal> {
+    const STARTS: &str = "<<<<<<<;>>>>>>>;*** Add File;*** Update File;*** Delete File;*** Begin Patch;<invoke ;<function=;<|tool;<｜tool;\
+        <write_to_file;<write_file;<create_file;<delete_file;<edit_file;<str_replace;<execute_command;<move_file;<file path;<edit path;[TOOL_CALLS]";
+    const MARKS: [&str; 9] = [
+        "<tool_call>",
+        "<|tool_call",
+        "<｜tool▁call",
+        "[TOOL_CALLS]",
+        "<|python_tag|>",
+        "to=functions.",
+        "\"old_str",
+        "\"oldText\"",
+        "\"old_text\"",
+    ];
+    let mut at = 0;
+    let gaps = cut.segments.iter().map(|segment| {
+        let gap = at..segment.lines.start.max(at);
+        // A call in a quotation is a call all the same.
+        let is_quotation = matches!(segment.kind, SegmentKind::Quotation { .. });
+        at = segment.lines.end.max(at);
+        gap.start..if is_quotation { at } else { gap.end }
+    });
+    let gaps: Vec<_> = gaps.collect();
+    let begins = |line: &&TextLine<'_>| {
+        let text = trim(line.text);
+        let is_script = text.starts_with(b"cat >") && text.windows(2).any(|pair| pair == b"<<");
+        let is_mark = |mark: &&str| {
+            text.len() > mark.len() && text.windows(mark.len()).any(|window| window == mark.as_bytes())
+        };
+        let holds = !text.contains(&b'`') && MARKS.iter().any(is_mark);
+        is_script || holds || STARTS.split(';').any(|start| text.starts_with(start.as_bytes()))
+    };
+    let rest = std::iter::once(at..cut.lines.len());
+    let mut lines = gaps
+        .into_iter()
+        .chain(rest)
+        .filter_map(|gap| cut.lines.get(gap))
+        .flatten();
+    match lines.find(begins) {
+        Some(line) => {
+            let line = excerpt(trim(line.text), 120);
+            Err(malformed(format!(
+                "the line `{line}` begins as an edit or a call, and is not read as one"
+            ))
+            .hint("give all of the change in one form"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the sentences that speak of the part whose first line is `head`: the nearest line above it, and if that is a
+/// title, the line above the title.
+fn lines_about<'l, 'a: 'l>(
+    lines: &'l [TextLine<'a>],
+    head: usize,
+    is_tracked: IsTracked<'l>,
+) -> impl Iterator<Item = &'a [u8]> + 'l {
+    /// Number of lines that are searched for each sentence.
+    const REACH: usize = 3;
+    let above = move |at: usize| {
+        let mut lines = lines.get(..at)?.iter().enumerate().rev().take(REACH);
+        let (at, line) = lines.find(|(_, line)| !trim(line.text).is_empty())?;
+        Some((at, line.text))
+    };
+    let first = above(head);
+    let second = first
+        .filter(|(_, line)| read_title(line, is_tracked).is_some())
+        .and_then(|(at, _)| above(at));
+    [first, second].into_iter().flatten().map(|(_, line)| line)
 }
 
 /// Writes into each hunk the number of its part. Hunks of different parts may edit the same file, and only the order
@@ -159,10 +381,16 @@ fn check_size(answer: &[u8], limits: &LandLimits) -> Result<(), Refusal> {
 
 fn check_parsed(parsed: &ParsedAnswer<'_>, limits: &LandLimits) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
-        return Err(
-            Refusal::new(RefusalCode::NoDiff, "no edit was found in the answer")
-                .hint("answer with a unified diff, or with search/replace blocks under the file's path"),
-        );
+        let message = match (&parsed.other_call, parsed.notes.first()) {
+            (Some(name), _) => format!(
+                "no edit was found in the answer: `{}` is not read as one",
+                excerpt(name.as_bytes(), 120)
+            ),
+            (None, Some(note)) => format!("no edit was found in the answer: {note}"),
+            (None, None) => "no edit was found in the answer".to_owned(),
+        };
+        return Err(Refusal::new(RefusalCode::NoDiff, message)
+            .hint("answer with a unified diff, or with search/replace blocks under the file's path"));
     }
     let hunks: usize = parsed.files.iter().map(|file| file.hunks().len()).sum();
     if parsed.files.len() > limits.files || hunks > limits.hunks {

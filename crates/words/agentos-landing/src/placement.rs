@@ -9,7 +9,7 @@ use crate::locate::{
     HunkPlace, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order, place_above_anchor,
     suggest_places,
 };
-use crate::parse::{EditBody, Hunk, HunkLine, new_repair};
+use crate::parse::{EditBody, Hunk, HunkLine, PlaceCount, new_repair};
 use crate::splice::{LineSplice, UncertainBlanks, hunk_splices};
 use crate::text::excerpt;
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
@@ -50,7 +50,18 @@ pub(crate) fn place_hunks(
         inline::InlineSearch::Missed(misses) => {
             return miss_inline(target, &sought, misses, budget);
         }
-        inline::InlineSearch::UseLines => {}
+        // By lines, only one of the places that the edit means would be found.
+        inline::InlineSearch::UseLines => {
+            let has_count = |hunk: &&Hunk<'_>| {
+                hunk.inline
+                    .as_ref()
+                    .is_some_and(|inline| inline.count != PlaceCount::One)
+            };
+            if let Some(index) = hunks.iter().position(has_count) {
+                let miss = (index, PlaceMiss::OtherCount(Vec::new()));
+                return miss_inline(target, &sought, vec![miss], budget);
+            }
+        }
     }
     let found = locate_hunks(target, &sought, budget)?;
     let mut reports = Vec::with_capacity(hunks.len());
@@ -142,10 +153,18 @@ fn collect_placed(
 
 /// Returns the outcome of JSON edits whose texts were all found by bytes. They state no line numbers, so each counts as
 /// moved.
-fn place_inline(sought: &[SoughtHunk<'_, '_>], places: &[usize], splices: Vec<LineSplice>) -> PlacedHunks {
+fn place_inline(
+    sought: &[SoughtHunk<'_, '_>],
+    places: &[(usize, usize)],
+    splices: Vec<LineSplice>,
+) -> PlacedHunks {
     let mut reports = Vec::with_capacity(sought.len());
-    for (at, (one, line)) in sought.iter().zip(places).enumerate() {
+    for (at, (one, (line, count))) in sought.iter().zip(places).enumerate() {
         let mut report = blank_report(at, one);
+        if *count > 1 {
+            let detail = format!("the text was replaced in {count} places, as the edit says");
+            report.repairs.push(new_repair("all-places", detail));
+        }
         report.status = HunkStatus::Landed;
         report.rung = Some(Rung::ExactMoved);
         report.found_line = Some(line_number(*line));
@@ -293,6 +312,14 @@ fn report_miss(
             "this hunk inserts lines and has no context that shows where",
             Vec::new(),
         )),
+        PlaceMiss::OtherCount(starts) if starts.is_empty() => explain_nowhere(target, one, budget)?,
+        PlaceMiss::OtherCount(starts) => Ok(MissExplanation {
+            hint: "state the right number, or give each place with the lines around it",
+            ..MissExplanation::ambiguous(
+                "the text occurs another number of times in the file than the edit says",
+                starts,
+            )
+        }),
         PlaceMiss::Overlap(starts) => Ok(MissExplanation::ambiguous(
             "this hunk overlaps another one of the same file",
             starts,

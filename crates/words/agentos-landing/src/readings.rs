@@ -1,5 +1,5 @@
-//! Other readings of an answer that was damaged as a whole: escaped for a web page, or coloured for a
-//! terminal.
+//! Other readings of an answer that was damaged as a whole: escaped for a web page, coloured for a terminal, or written
+//! in another encoding.
 //!
 //! Owns: undoing such damage in the whole answer. Never: runs before the answer was read as written, or undoes damage
 //! in one place and not in another.
@@ -12,14 +12,11 @@
 //! |---|---|---|
 //! | terminal colours | there is no other escape sequence | it lands |
 //! | HTML entities | there is no raw `<` or `>` | the files have no entities of their own, or `&` was escaped, too |
-//! | JSON string around the edit | exactly one text in the JSON begins as an edit | it lands |
+//! | UTF-16, as PowerShell writes a patch | every second byte of the first characters is zero | it lands |
 //! | context lines without their mark | every hunk then has the lines that its header counts | each hunk matches exactly |
 
-mod json_text;
-
 use crate::parse::hunk_header;
-
-use json_text::out_of_json;
+use crate::text::BOM;
 
 /// Answer with one kind of damage undone.
 pub(crate) struct AnswerReading {
@@ -50,6 +47,11 @@ pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReadin
     // The first reading that lands is taken, so the certain repairs come before those that guess.
     const KINDS: [(UndoDamage, &str, ReadingProof); 4] = [
         (
+            out_of_utf16,
+            "the answer was read as UTF-16",
+            ReadingProof::Landing,
+        ),
+        (
             without_colours,
             "the answer was read without its terminal colours",
             ReadingProof::Landing,
@@ -60,11 +62,6 @@ pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReadin
             ReadingProof::ForeignEntities,
         ),
         (
-            out_of_json,
-            "the answer was read as the text inside a JSON value",
-            ReadingProof::Landing,
-        ),
-        (
             with_context_marks,
             "the answer was read with a blank in front of each context line",
             ReadingProof::ExactLines,
@@ -73,6 +70,25 @@ pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReadin
     KINDS
         .into_iter()
         .filter_map(move |(undo, note, proof)| undo(answer).map(|text| AnswerReading { text, note, proof }))
+}
+
+/// Decodes UTF-16 without its byte order mark. Returns `None` if the text has no zero in every second byte at its beginning.
+fn out_of_utf16(answer: &[u8]) -> Option<Vec<u8>> {
+    /// Number of characters that are looked at.
+    const LOOKED_AT: usize = 8;
+    let text = answer.strip_prefix(b"\xff\xfe").unwrap_or(answer);
+    let units = || {
+        text.chunks_exact(2)
+            .filter_map(|pair| Some(u16::from_le_bytes(pair.try_into().ok()?)))
+    };
+    let is_wide =
+        units().count() >= LOOKED_AT && units().take(LOOKED_AT).all(|unit| (1..0x80).contains(&unit));
+    let decoded: String = char::decode_utf16(units())
+        .collect::<Result<_, _>>()
+        .ok()
+        .filter(|_| is_wide)?;
+    let bytes = decoded.into_bytes();
+    Some(bytes.strip_prefix(BOM).map(<[u8]>::to_vec).unwrap_or(bytes))
 }
 
 /// Removes colours (`ESC [ … m`). Returns `None` if there is another escape sequence: it could hide text.

@@ -33,7 +33,6 @@ const MAX_BYTES: usize = 32 << 20;
 /// # Errors
 /// Fails if the base cannot be read.
 pub(crate) fn plan_sequence(
-    answer: &[u8],
     parsed: &ParsedAnswer<'_>,
     base: &dyn Base,
     options: &LandOptions,
@@ -50,11 +49,11 @@ pub(crate) fn plan_sequence(
         return plan_parts(parsed, base, options, budget);
     }
     // "Alternatively: …" offers two versions. To land both would land neither as it was meant.
-    if !options.partial && signs::offers_alternatives(answer) {
+    if !options.partial && parsed.has_alternatives {
         let message = "the answer edits a file in several parts, and states that one replaces another";
         return refused(RefusalCode::Ambiguous, message, budget);
     }
-    if signs::is_series(answer) {
+    if parsed.mails > 1 {
         if let Some(outcome) = land_in_turn(&parsed.files, base, options, budget)? {
             return Ok(outcome);
         }

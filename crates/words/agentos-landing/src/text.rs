@@ -42,8 +42,8 @@ pub(crate) struct TextLine<'a> {
 }
 
 impl TextLine<'_> {
-    /// Empty line, which takes the place of one that was read.
-    pub(crate) const EMPTY: TextLine<'static> = TextLine {
+    /// Line without text.
+    const EMPTY: TextLine<'static> = TextLine {
         text: b"",
         eol: LineEnding::Lf,
         full: b"\n",
@@ -56,15 +56,6 @@ pub(crate) fn split_lines(bytes: &[u8]) -> Vec<TextLine<'_>> {
         .split_inclusive(|byte| *byte == b'\n')
         .map(split_ending)
         .collect()
-}
-
-/// Empties the lines of a range, so that no other reader reads them again.
-pub(crate) fn empty_lines(lines: &mut [TextLine<'_>], range: Range<usize>) {
-    let end = range.end.min(lines.len());
-    lines
-        .get_mut(range.start..end)
-        .unwrap_or_default()
-        .fill(TextLine::EMPTY);
 }
 
 /// Joins lines to the text that they were split from.

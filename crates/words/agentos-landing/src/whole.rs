@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::locate::{HunkPlace, IndentShift, MatchLevel};
-use crate::parse::{FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
+use crate::parse::{FileClaim, FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
 use crate::refusal::{ambiguous, malformed};
 use crate::splice::{hunk_splices, join_splices};
 use crate::text::{BOM, FileLines, common_tail, line_starts, split_lines, trim, trim_start};
-use crate::{Refusal, Repair, RepoPath, elided};
+use crate::{Refusal, Repair, RepoPath};
 
 /// Returns the new content of an existing file, and the repair if one was needed. Lines that stay keep their bytes.
 ///
@@ -19,14 +19,13 @@ use crate::{Refusal, Repair, RepoPath, elided};
 pub(crate) fn changed_content(
     (path, base): (&str, &[u8]),
     new: &[HunkLine<'_>],
-    is_named_inside: bool,
+    claim: FileClaim,
 ) -> Result<(Vec<u8>, Option<Repair>), Refusal> {
     let old = split_lines(base);
     let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
-    let new = if is_named_inside {
-        below_name(&texts, new)
-    } else {
-        new
+    let new = match claim {
+        FileClaim::Comment => below_name(&texts, new),
+        FileClaim::Call | FileClaim::Complete | FileClaim::Title => new,
     };
     let there: HashSet<&[u8]> = texts.iter().copied().collect();
     let mut wanted: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
@@ -61,19 +60,11 @@ pub(crate) fn changed_content(
         // The file has no byte order mark. One in the answer is invisible, so nobody would notice its addition.
         *first = first.strip_prefix(BOM).unwrap_or(first);
     }
-    // The elision itself is not counted as lost.
-    let old_said = texts.iter().filter(|line| has_text(line)).count();
-    let lost = old_said.saturating_sub(wanted.iter().filter(|line| has_text(line)).count() + 1);
-    elided::check_whole_file(new, lost, |line| there.contains(line))?;
     let hunk = Hunk {
         lines: pair_lines(&texts, &wanted),
         ..Hunk::default()
     };
-    elided::check_lone_comments(&hunk.lines, path, |line| there.contains(line))?;
-    if is_excerpt(&hunk.lines) || (is_named_inside && !keeps_most(&hunk.lines)) {
-        let message = "the block may be an excerpt of the file, or the whole new file";
-        return Err(ambiguous(message).hint("give a diff"));
-    }
+    check_claim(path, &hunk.lines, claim)?;
     let place = HunkPlace {
         start: 0,
         level: MatchLevel::Exact,
@@ -88,6 +79,42 @@ pub(crate) fn changed_content(
         Err(_) => crate::placement::content_of(hunk.lines.iter().filter(|line| line.is_new())),
     };
     Ok((content, repaired))
+}
+
+/// Refuses a block that may be a part of the file, by what says that it is all of it.
+///
+/// Below a title, the block must keep two thirds of the file. Of the files that real commits modify, 97.8 % keep a third of
+/// their lines, 97.1 % a half, 95.8 % two thirds and 94.8 % three quarters (`scripts/landing/kept_share.py` on 12
+/// repositories, 11,414 files). A snippet that adds to a small file keeps up to a half of it, so a lower share would replace
+/// files by snippets, and a higher one would refuse more new versions.
+fn check_claim(path: &str, lines: &[HunkLine<'_>], claim: FileClaim) -> Result<(), Refusal> {
+    let said = |line: &&HunkLine<'_>| has_text(&line.text);
+    let old = lines.iter().filter(|line| line.is_old()).filter(said).count();
+    let stays = lines
+        .iter()
+        .filter(|line| line.is_old() && line.is_new())
+        .filter(said)
+        .count();
+    let is_whole = match claim {
+        FileClaim::Complete | FileClaim::Call => true,
+        FileClaim::Title => stays * 3 >= old * 2 && !is_excerpt(lines) && count_unreplaced(lines.iter()) == 0,
+        // A comment with a path is above many excerpts, too: the first and last lines must have others in their place.
+        FileClaim::Comment => {
+            stays * 3 >= old * 2
+                && !is_excerpt(lines)
+                && count_unreplaced(lines.iter()) == 0
+                && count_unreplaced(lines.iter().rev()) == 0
+        }
+    };
+    if is_whole {
+        return Ok(());
+    }
+    let message = format!(
+        "the block keeps {stays} of the {old} lines of `{path}`: it may be an excerpt of the file, or the whole new file"
+    );
+    Err(ambiguous(message).at(path).hint(
+        "write `the complete file` above the block if it replaces the file; give a diff or search/replace blocks for a part",
+    ))
 }
 
 /// Returns the lines below the comment that names the file, if the file does not begin with that comment.
@@ -107,22 +134,9 @@ fn below_name<'l, 'a>(old: &[&[u8]], new: &'l [HunkLine<'a>]) -> &'l [HunkLine<'
     }
 }
 
-/// Returns true if most lines of the file stay, and its first and last ones have at least as many in their place. A
-/// comment with a path is above many excerpts, too.
-fn keeps_most(lines: &[HunkLine<'_>]) -> bool {
-    let said = |line: &&HunkLine<'_>| has_text(&line.text);
-    let old = lines.iter().filter(|line| line.is_old()).filter(said).count();
-    let stays = lines
-        .iter()
-        .filter(|line| line.is_old() && line.is_new())
-        .filter(said)
-        .count();
-    stays * 2 >= old && count_unreplaced(lines.iter()) == 0 && count_unreplaced(lines.iter().rev()) == 0
-}
-
 /// Refuses a new file that only a comment in its first line names: nothing shows whether that line belongs to it.
 pub(crate) fn check_name(edit: &FileEdit<'_>, path: &RepoPath) -> Result<(), Refusal> {
-    if !edit.is_named_inside {
+    if edit.claim != FileClaim::Comment {
         return Ok(());
     }
     let message = format!("a block with `{path}` in a comment could be that new file, or an example");
@@ -135,7 +149,6 @@ pub(crate) fn check_name(edit: &FileEdit<'_>, path: &RepoPath) -> Result<(), Ref
 pub(crate) fn check_new_file(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
     /// Fewer lines may be numbered, or begin with a plus, by chance.
     const ENOUGH: usize = 3;
-    elided::check_whole_file(new, 0, |_| false)?;
     let texts: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
     let listed = split_numbers(&texts).is_some_and(|(first, _)| first == 1);
     // A line that begins directly with its number and contains a tab may be a row of a table; a listing is aligned to
@@ -181,7 +194,7 @@ fn has_text(line: &[u8]) -> bool {
     !trim(line).is_empty()
 }
 
-fn ambiguous_numbers() -> Refusal {
+pub(crate) fn ambiguous_numbers() -> Refusal {
     let message = "every line of the block begins with its number, which may or may not be part of the file";
     ambiguous(message).hint("give the lines without numbers in front")
 }
@@ -249,7 +262,7 @@ fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
 
 /// Reads the number before a line of a listing: `  12 | text`, `12: text`, or with a tab or an arrow. Returns the
 /// number and the text, or `None`.
-fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
+pub(crate) fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
     let rest = trim_start(rest);
     // A number without a separator, as `2024 was …`, is text.
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

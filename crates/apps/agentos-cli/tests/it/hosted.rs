@@ -254,7 +254,7 @@ fn a_repository_may_lie_deeper_than_a_socket_s_address_is_long() {
         "-qm",
         "first",
     ]);
-    let server = chat_server("lib.rs\n```\nfn two() {}\n```\n", || {});
+    let server = chat_server("The complete file:\n\nlib.rs\n```\nfn two() {}\n```\n", || {});
     let flags = openai_at(&server.url());
     let mut args = vec![
         "run",

@@ -352,7 +352,7 @@ fn every_built_in_answer_explains_itself() {
     ask default.git-attributes: this file changes how git treats other files
     ask default.scanners: this file tells scanners what to pass over
     ask default.key-files: files of this name usually hold keys
-    ask default.diff-text: its new text is a diff, not the file that the diff changes
+    ask default.diff-text: its new text is a part of an answer, as a diff or a control mark of a chat, and not the text of the file
     ");
 }
 

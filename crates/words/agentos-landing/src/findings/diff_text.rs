@@ -1,6 +1,7 @@
-//! Files whose new text is itself a diff: the edit, written into the file that it should change.
+//! Files whose new text has a part of an answer in it: a diff in the place of the file, or a control mark of a chat.
 //!
-//! Owns: recognising such a text by its first lines. Never: looks for a diff further down; documents quote them.
+//! Owns: recognising such a text by its first lines, and control marks at an end of a line. Never: looks for a diff further
+//! down; documents quote them.
 //!
 //! An agent that reads a model's diff as the new text of a file replaces the file by it. Every line of that landing is
 //! exact, so only the text itself shows the mistake.
@@ -11,6 +12,25 @@ use crate::text::{split_lines, trim};
 /// on purpose.
 pub(super) fn becomes_diff(path: &str, old: &[u8], new: &[u8]) -> bool {
     !holds_patches(path) && begins_as_diff(new) && !begins_as_diff(old)
+}
+
+/// Returns true for a line that begins or ends with a control mark of a chat template.
+pub(super) fn has_control_mark(line: &[u8]) -> bool {
+    /// Marks of the templates of OpenAI and Qwen, Llama 3, gpt-oss, Mistral, Gemma and DeepSeek.
+    const MARKS: &str = "<|im_start|>,<|im_end|>,<|endoftext|>,<|eot_id|>,<|start_header_id|>,<|begin_of_text|>,<|start|>,<|return|>,\
+        [INST],[/INST],<start_of_turn>,<end_of_turn>,<｜end▁of▁sentence｜>";
+    let line = trim(line);
+    let may_have = matches!(line.first(), Some(b'<' | b'[')) || matches!(line.last(), Some(b'>' | b']'));
+    let mut marks = MARKS.split(',').map(str::as_bytes);
+    may_have && marks.any(|mark| line.starts_with(mark) || line.ends_with(mark))
+}
+
+/// Returns true for a file that has control marks on purpose: its base has such lines, or its path names what they are for.
+pub(super) fn holds_control_marks(path: &str, old: &[u8]) -> bool {
+    const PURPOSES: [&str; 7] = ["chat", "llm", "prompt", "special", "template", "token", "vocab"];
+    let lower = path.to_lowercase();
+    PURPOSES.iter().any(|word| lower.contains(word))
+        || split_lines(old).iter().any(|line| has_control_mark(line.text))
 }
 
 /// Returns true for names of patch files, and for files in a folder of patches.
@@ -52,6 +72,22 @@ fn begins_as_diff(content: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_control_mark_at_an_end_of_a_line_is_no_text_of_a_file() {
+        let cases = [
+            ("<|im_end|>", true),
+            ("fn a() {}<|eot_id|>", true),
+            ("let mark = \"<|im_end|>\";", false),
+            ("a[1]", false),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(has_control_mark(line.as_bytes()), expected, "{line}");
+        }
+        assert!(holds_control_marks("tok/chat_template.jinja", b""));
+        assert!(holds_control_marks("src/db.rs", b"<|im_end|>\n"));
+        assert!(!holds_control_marks("src/db.rs", b"x\n"));
+    }
 
     #[test]
     fn a_diff_in_a_file_that_was_none_is_recognised() {

@@ -6,55 +6,27 @@
 use std::borrow::Cow;
 
 use super::cursor::parse_fence;
-use super::model::{EditBody, FileEdit, Hunk, ParsedAnswer, StatedLines};
-use super::owner::LineOwner;
+use super::model::{EditBody, FileEdit, Hunk, StatedLines};
 use super::pair::pair_lines;
-use super::title::{PathTitle, fence_title, read_title};
+use super::title::{IsTracked, PathTitle, fence_title, read_title};
 use crate::refusal::malformed;
-use crate::text::{TextLine, empty_lines, trim, trim_end};
+use crate::text::{TextLine, trim, trim_end};
 use crate::{Dialect, Refusal};
 
-/// Reads every block and hides its lines from the other dialects.
+/// Reads the block that these lines are, with its divider in line `middle`.
 ///
 /// # Errors
-/// Fails with `malformed` if a block has no path, or can be read in two ways.
-pub(super) fn parse<'a>(
-    lines: &mut [TextLine<'a>],
-    owners: &[LineOwner],
-    parsed: &mut ParsedAnswer<'a>,
-) -> Result<(), Refusal> {
-    let mut at = 0;
-    let mut last: Option<(usize, Vec<u8>)> = None;
-    while at < lines.len() {
-        let ours = matches!(owners.get(at), Some(LineOwner::Free | LineOwner::Block));
-        let Some(length) = lines
-            .get(at)
-            .filter(|_| ours)
-            .and_then(|line| opening_marks(line.text))
-        else {
-            at += 1;
-            continue;
-        };
-        let (middle, end) = find_clear_borders(lines, at, length)?;
-        let creates = middle == at + 1;
-        let path = match path_above(lines, at) {
-            // A single word on a line is a path only if the file exists; a new file needs a clearer name.
-            Some(title) if title.is_certain || !creates => title.path,
-            Some(_) | None => match &last {
-                // Consecutive blocks edit one file, as long as nothing but fences is between them.
-                Some((from, path)) if only_fences(lines, *from, at) => path.clone(),
-                Some(_) | None => {
-                    return Err(malformed("a search/replace block has no path above it")
-                        .hint("write the file's path alone on the line above the block"));
-                }
-            },
-        };
-        parsed.files.push(read_block(lines, at, middle, end, &path));
-        last = Some((end + 1, path));
-        empty_lines(lines, at..end + 1);
-        at = end + 1;
+/// Fails with `malformed` if nothing names its file.
+pub(super) fn read<'a>(
+    lines: &[TextLine<'a>],
+    title: Option<&PathTitle>,
+    middle: usize,
+) -> Result<FileEdit<'a>, Refusal> {
+    match title {
+        Some(title) => Ok(read_block(lines, middle, &title.path)),
+        None => Err(malformed("a search/replace block has no path above it")
+            .hint("write the file's path alone on the line above the block")),
     }
-    Ok(())
 }
 
 /// Returns the last line of the block that begins here. Returns `None` if no complete block does.
@@ -64,7 +36,11 @@ pub(super) fn block_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
 }
 
 /// Returns the lines of the divider and of the end.
-fn find_clear_borders(lines: &[TextLine<'_>], at: usize, length: usize) -> Result<(usize, usize), Refusal> {
+pub(super) fn find_clear_borders(
+    lines: &[TextLine<'_>],
+    at: usize,
+    length: usize,
+) -> Result<(usize, usize), Refusal> {
     find_borders(lines, at, Some(length)).or_else(|strict| {
         // The model may have written marks of different lengths; that is accepted if it leaves one reading.
         find_borders(lines, at, None).map_err(|_| strict)
@@ -103,16 +79,15 @@ fn is_divider(text: &[u8], length: Option<usize>) -> bool {
     matches_count(count_marks(trim_end(text), b'=', b""), length)
 }
 
-/// Counts five to nine marks that are followed by this word in any case, maybe with a colon. Returns `None`
-/// otherwise.
+/// Counts five to nine marks that are followed by this word in any case, maybe with a colon or a note in brackets.
+/// Returns `None` otherwise.
 fn count_marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
     let count = text.iter().take_while(|byte| **byte == mark).count();
     let rest = text.get(count..)?;
-    let rest = rest
-        .strip_suffix(b":")
-        .filter(|_| !word.is_empty())
-        .unwrap_or(rest);
-    ((5..=9).contains(&count) && rest.eq_ignore_ascii_case(word)).then_some(count)
+    let (said, behind) = rest.split_at_checked(word.len())?;
+    let is_note = behind.starts_with(b" (") && behind.ends_with(b")");
+    let ends = behind.is_empty() || (!word.is_empty() && (behind == b":" || is_note));
+    ((5..=9).contains(&count) && said.eq_ignore_ascii_case(word) && ends).then_some(count)
 }
 
 /// Finds the divider and the end, for marks of this length or of any length.
@@ -146,7 +121,11 @@ fn find_borders(
 }
 
 /// Returns the path on the fence or on the nearest line above with text. Returns `None` if there is none.
-fn path_above(lines: &[TextLine<'_>], start: usize) -> Option<PathTitle> {
+pub(super) fn path_above(
+    lines: &[TextLine<'_>],
+    start: usize,
+    is_tracked: IsTracked<'_>,
+) -> Option<PathTitle> {
     /// Number of lines above the block that are searched for its path.
     const REACH: usize = 4;
     for line in lines.get(..start)?.iter().rev().take(REACH) {
@@ -155,21 +134,16 @@ fn path_above(lines: &[TextLine<'_>], start: usize) -> Option<PathTitle> {
             continue;
         }
         if let Some(path) = path_tag(line.text) {
-            return Some(PathTitle {
-                path: path.to_vec(),
-                is_certain: true,
-                only_mentioned: false,
-                is_stated: true,
-            });
+            return Some(PathTitle::certain(path));
         }
         match parse_fence(trim_end(line.text)) {
             // The fence that opens the block itself carries no path, so the line above it is read.
             Some(fence) if fence.info.is_empty() => continue,
-            Some(fence) => match fence_title(fence.info) {
+            Some(fence) => match fence_title(fence.info, is_tracked) {
                 Some(title) => return Some(title),
                 None => continue,
             },
-            None => return read_title(line.text),
+            None => return read_title(line.text, is_tracked),
         }
     }
     None
@@ -193,7 +167,7 @@ fn path_tag(line: &[u8]) -> Option<&[u8]> {
     })
 }
 
-fn only_fences(lines: &[TextLine<'_>], from: usize, to: usize) -> bool {
+pub(super) fn only_fences(lines: &[TextLine<'_>], from: usize, to: usize) -> bool {
     lines
         .get(from..to)
         .unwrap_or_default()
@@ -229,13 +203,8 @@ fn read_line_note(lines: &[TextLine<'_>], from: usize, to: usize) -> (StatedLine
     }
 }
 
-fn read_block<'a>(
-    lines: &[TextLine<'a>],
-    start: usize,
-    middle: usize,
-    end: usize,
-    path: &[u8],
-) -> FileEdit<'a> {
+fn read_block<'a>(lines: &[TextLine<'a>], middle: usize, path: &[u8]) -> FileEdit<'a> {
+    let end = lines.len().saturating_sub(1);
     let texts = |from: usize, to: usize| -> Vec<&[u8]> {
         lines
             .get(from..to)
@@ -244,7 +213,7 @@ fn read_block<'a>(
             .map(|line| line.text)
             .collect()
     };
-    let (stated, first) = read_line_note(lines, start + 1, middle);
+    let (stated, first) = read_line_note(lines, 1, middle);
     let search = texts(first, middle);
     let replace = texts(middle + 1, end);
     let mut edit = FileEdit::of_path(Dialect::SearchReplace, path);

@@ -1,365 +1,305 @@
-//! Calls of the edit tools of agents: their arguments, in JSON or in tags, as a model writes them.
+//! Calls of the edit tools of agents: what their arguments mean.
 //!
-//! Owns: the names of tools and arguments, and what they mean. Never: runs a tool, or leaves one call out of several.
+//! Owns: the edits of a call. Never: runs a tool, or leaves one call out of several without a word.
 //!
 //! | arguments besides the path | meaning | written by |
 //! |---|---|---|
 //! | an old and a new text, or a list of both | the old text, which is in the file once, is replaced | Claude (`str_replace`, `Edit`), Gemini (`replace`), Cursor, Windsurf |
-//! | a text | the whole file | Claude (`create`, `Write`), Gemini (`write_file`), Cline (`write_to_file`) |
+//! | a text, in a call of a tool that writes files | the whole file | Claude (`create`, `Write`), Gemini (`write_file`), Cline (`write_to_file`) |
 //! | a line and a text | an insertion, which nothing in the file confirms: refused | Claude (`insert`), Roo |
 //! | none, and the tool deletes | the file is deleted | Cursor |
+//! | a patch, hunks or blocks | an answer by itself, which is read like one | Codex (`apply_patch`), Cline, Roo |
 //!
-//! Patches in calls are texts of their own; `readings` unwraps them. Search/replace blocks in tags are read by
-//! `blocks`, which finds their path in the tag above.
+//! Arguments that change the meaning are obeyed: all places, a number of places, the mode, a dry run. An argument of an
+//! unknown name is reported where an old text must fit, and refuses a call that writes, deletes or inserts.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::io::{self, Read};
+mod edits;
+pub(super) mod marks;
+mod patch;
+mod table;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::json::{JsonEdit, JsonEdits, fenced_json, replacement_edit};
-use super::model::{EditBody, FileEdit, Hunk, HunkLine, LineMark, ParsedAnswer, StatedLines};
-use super::owner::LineOwner;
-use super::{tags, whole};
+use super::model::{FileClaim, FileEdit, ParsedAnswer, PlaceCount};
+use super::remark::is_in;
 use crate::refusal::malformed;
-use crate::text::{LineEnding, TextLine, empty_lines, join_lines, split_lines, trim};
+use crate::text::excerpt;
 use crate::{Dialect, Refusal};
 
+use edits::{insert, replace, replace_cell, whole_file};
+use patch::{
+    BEGIN_PATCH, END_PATCH, begins_edit, holds_patch, patch_in, patch_operation, shell_patch, with_names,
+};
+use table::{
+    ALL, APPEND, APPLY, CELL, COUNT, DRY_RUN, EDITS, LINE, MODE, NEW, OLD, OVERWRITE, PATCH, PATH, PATTERN,
+    TEXT, ToolKind, is_known_mode, is_remark, kind_of,
+};
+
 /// Arguments of one call.
-type Arguments = serde_json::Map<String, Value>;
+type Arguments = Map<String, Value>;
 
-const PATH: &[&str] = &[
-    "path",
-    "file_path",
-    "filePath",
-    "target_file",
-    "TargetFile",
-    "filename",
-];
-const OLD: &[&str] = &[
-    "old_str",
-    "old_string",
-    "oldString",
-    "old_text",
-    "TargetContent",
-    "search",
-];
-const NEW: &[&str] = &[
-    "new_str",
-    "new_string",
-    "newString",
-    "new_text",
-    "ReplacementContent",
-];
-const TEXT: &[&str] = &["file_text", "content", "contents", "CodeContent"];
-const LINE: &[&str] = &["insert_line", "line"];
-const EDITS: &[&str] = &["edits", "ReplacementChunks", "replacements"];
-/// Arguments that say nothing about the edit.
-const ASIDE: &[&str] = &[
-    "command",
-    "mode",
-    "type",
-    "id",
-    "instruction",
-    "instructions",
-    "Instruction",
-    "explanation",
-    "description",
-    "Description",
-    "display_description",
-    "replace_all",
-    "replaceAll",
-    "expected_replacements",
-    "AllowMultiple",
-    "StartLine",
-    "EndLine",
-    "line_count",
-    "TargetLintErrorIds",
-    "CodeMarkdownLanguage",
-    "Complexity",
-    "EmptyFile",
-    "Overwrite",
-    "insert_text",
-];
-/// Tools that change no file.
-const READERS: &[&str] = &[
-    "view",
-    "read",
-    "read_file",
-    "list_dir",
-    "list_files",
-    "list_directory",
-    "ls",
-    "glob",
-    "grep",
-    "grep_search",
-    "search_files",
-    "codebase_search",
-    "think",
-    "todo_write",
-    "update_plan",
-    "attempt_completion",
-];
+/// Call as it was written.
+#[derive(Debug)]
+pub(super) enum RawCall {
+    /// Call with a name and its arguments.
+    Named(String, Arguments),
+    /// JSON that may hold calls.
+    Value(Value),
+}
 
-/// Marks that models of Qwen, Mistral and Meta begin a call with.
-const MARKS: [&[u8]; 3] = [b"<tool_call>", b"[TOOL_CALLS]", b"<|python_tag|>"];
+/// Reads a text that a call holds, as an answer of its own.
+pub(super) type ReadText<'r> = &'r dyn Fn(&[u8]) -> Result<Vec<FileEdit<'static>>, Refusal>;
 
-/// Reads the calls of an answer that is JSON, of fences that are JSON, and of tags; hides their lines.
+/// Reads the calls of one part. `alone` is true if they are the whole answer: a text in any JSON may then be the edit.
 ///
 /// # Errors
-/// Fails with `malformed` if a call is of an unknown kind next to one that edits, and if its arguments are.
-pub(super) fn parse<'a>(
-    lines: &mut [TextLine<'a>],
-    owners: &[LineOwner],
-    parsed: &mut ParsedAnswer<'a>,
-) -> Result<(), Refusal> {
-    let first = lines.iter().find(|line| !trim(line.text).is_empty());
-    let begins = |text: &[u8]| matches!(text.first(), Some(b'{' | b'[')) && !text.starts_with(MARKS[1]);
-    if first.is_some_and(|line| begins(trim(line.text))) {
-        let end = lines.len();
-        return read_json(lines, 0, end, true, parsed);
-    }
-    for part in fenced_json(lines, owners) {
-        if whole::any_path_of(lines, part.from - 1, &part.open).is_none() {
-            read_json(lines, part.from, part.to, false, parsed)?;
-        }
-    }
-    // All calls between prose together: one that is not understood must not be lost next to the others.
-    let mut calls = FoundCalls::default();
-    let mut at = 0;
-    while at < lines.len() {
-        at = match owners.get(at) {
-            Some(LineOwner::Call) => read_tags(lines, at, &mut calls)?,
-            Some(LineOwner::Free) => read_bare(lines, at, &mut calls)?.unwrap_or(at + 1),
-            Some(_) | None => at + 1,
-        };
-    }
-    calls.finish(parsed).map(|_| ())
-}
-
-/// Reads a call in tags. Returns the line after it.
-fn read_tags(lines: &mut [TextLine<'_>], at: usize, calls: &mut FoundCalls) -> Result<usize, Refusal> {
-    let end = at + tags::call_length(lines, at).unwrap_or(1);
-    if let Some((name, arguments)) = tags::read_call(lines.get(at..end).unwrap_or_default())? {
-        calls.add(Some(&name), &arguments)?;
-    }
-    empty_lines(lines, at..end);
-    Ok(end)
-}
-
-/// Reads a call that is JSON between prose, maybe with the mark that a model begins its calls with. Returns the line
-/// after it, or `None` if none begins here.
-fn read_bare(
-    lines: &mut [TextLine<'_>],
-    at: usize,
-    calls: &mut FoundCalls,
-) -> Result<Option<usize>, Refusal> {
-    let line = lines.get(at).map(|line| line.text).unwrap_or_default();
-    let marked = MARKS.iter().find_map(|mark| line.strip_prefix(*mark));
-    // The call may begin below its mark.
-    let from = at + usize::from(marked.is_some_and(|rest| trim(rest).is_empty()));
-    let below = lines.get(from).map(|line| line.text).unwrap_or_default();
-    let text = marked.filter(|_| from == at).unwrap_or(below);
-    let begins = matches!(trim(text).first(), Some(b'{' | b'['));
-    if !begins || (marked.is_none() && calls.is_unfinished) {
-        return Ok(None);
-    }
-    let mut reader = LineReader {
-        lines: lines.get(from..).unwrap_or_default(),
-        skipped: below.len() - text.len(),
-    };
-    let mut stream = serde_json::Deserializer::from_reader(&mut reader).into_iter::<Value>();
-    let value = match stream.next() {
-        Some(Ok(value)) => value,
-        Some(Err(_)) | None if marked.is_some() => return Err(cut_call()),
-        Some(Err(error)) if error.is_eof() => {
-            // Of a list that was cut off, the calls inside are not all that was meant.
-            calls.is_unfinished = true;
-            let rest = lines.get(from..).unwrap_or_default();
-            let cut = rest.iter().any(|line| names_file(line.text));
-            return if cut { Err(cut_call()) } else { Ok(None) };
-        }
-        Some(Err(_)) | None => return Ok(None),
-    };
-    let mut left = stream.byte_offset() + below.len() - text.len();
-    let mut end = from;
-    while let Some(line) = lines.get(end).filter(|line| left > line.text.len()) {
-        left = left.saturating_sub(line.full.len());
-        end += 1;
-    }
-    let behind = lines
-        .get(end)
-        .and_then(|line| line.text.get(left..))
-        .unwrap_or_default();
-    if !trim(behind).is_empty() && trim(behind) != b"</tool_call>" {
-        return Ok(None);
-    }
-    let before = calls.edits.len();
-    calls.walk(&value, 0)?;
-    if calls.edits.len() == before {
-        return Ok(None);
-    }
-    empty_lines(lines, at..end + 1);
-    Ok(Some(end + 1))
-}
-
-/// Reads lines as one text without copying them: many lines may begin a value, and few are the beginning of a call.
-struct LineReader<'l, 'a> {
-    lines: &'l [TextLine<'a>],
-    /// Bytes of the first line that were read.
-    skipped: usize,
-}
-
-impl Read for LineReader<'_, '_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while let Some((first, rest)) = self.lines.split_first() {
-            let count = first.full.get(self.skipped..).unwrap_or_default().read(out)?;
-            self.skipped += count;
-            if count > 0 {
-                return Ok(count);
-            }
-            (self.lines, self.skipped) = (rest, 0);
-        }
-        Ok(0)
-    }
-}
-
-/// Returns true if the line of JSON has an argument with the path of a file.
-fn names_file(line: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(line);
-    PATH.iter().any(|key| text.contains(&format!("\"{key}\"")))
-}
-
-fn cut_call() -> Refusal {
-    malformed("a tool call is not valid JSON: the answer may have been cut off")
-}
-
-/// Reads the calls in these lines if they are JSON values. `alone` is true if they are the whole answer.
-fn read_json(
-    lines: &mut [TextLine<'_>],
-    from: usize,
-    to: usize,
+/// Fails with `malformed` if a call cannot be read in one way.
+pub(super) fn read(
+    calls: &[RawCall],
     alone: bool,
+    read_text: ReadText<'_>,
     parsed: &mut ParsedAnswer<'_>,
 ) -> Result<(), Refusal> {
-    let text = join_lines(lines.get(from..to).unwrap_or_default());
-    let mut calls = FoundCalls {
-        alone,
-        ..FoundCalls::default()
-    };
-    for value in serde_json::Deserializer::from_slice(&text).into_iter::<Value>() {
-        match value {
-            // The documented shape has a reader of its own.
-            Ok(value) if serde_json::from_value::<JsonEdits>(value.clone()).is_ok() => return Ok(()),
-            Ok(value) => calls.walk(&value, 0)?,
-            Err(_) if calls.edits.is_empty() => return Ok(()),
-            Err(_) => {
-                return Err(cut_call());
-            }
+    let mut found = FoundCalls::default();
+    for call in calls {
+        match call {
+            RawCall::Named(name, arguments) => found.add(Some(name), arguments)?,
+            RawCall::Value(value) => found.walk(value, alone, 0)?,
         }
     }
-    if calls.finish(parsed)? {
-        empty_lines(lines, from..to);
+    let named = calls.iter().any(|call| matches!(call, RawCall::Named(..)));
+    for text in std::mem::take(&mut found.patches) {
+        found.edits.extend(read_text(text.as_bytes())?);
     }
+    // Of several texts in other JSON, only patches that state their ends are read one after the other.
+    let is_patch =
+        |text: &&String| text.trim_start().starts_with(BEGIN_PATCH) && text.trim_end().ends_with(END_PATCH);
+    let read_texts = alone
+        && found.edits.is_empty()
+        && (found.texts.len() == 1 || found.texts.iter().all(|text| is_patch(&text)));
+    for text in found.texts.iter().filter(|_| read_texts) {
+        found.edits.extend(read_text(text.as_bytes())?);
+    }
+    if !found.texts.is_empty() && !read_texts {
+        found
+            .other
+            .get_or_insert_with(|| "a text in JSON that begins as an edit".to_owned());
+        found.runs = true;
+    }
+    // JSON in a fence may show any call, unless it is one that edits or runs something.
+    if found.runs || named || alone || !found.edits.is_empty() {
+        parsed.other_call = parsed.other_call.take().or(found.other);
+        parsed.notes.append(&mut found.notes);
+    }
+    parsed.files.extend(found.edits);
     Ok(())
 }
 
-/// Calls of one text.
+/// Calls of one part.
 #[derive(Default)]
 struct FoundCalls {
-    alone: bool,
     edits: Vec<FileEdit<'static>>,
+    /// Patches of calls.
+    patches: Vec<String>,
+    /// Texts in other JSON that begin as edits.
+    texts: Vec<String>,
     notes: Vec<String>,
-    /// Name of a call that is none of the known ones.
-    unknown: Option<String>,
-    /// True below JSON that has no end.
-    is_unfinished: bool,
+    /// Name of a call that does something else. `None` if every call was read.
+    other: Option<String>,
+    /// True if that call runs a command, or a text or a file in JSON was not read.
+    runs: bool,
 }
 
 impl FoundCalls {
-    /// Stores the edits. Returns false if there are none.
-    fn finish(self, parsed: &mut ParsedAnswer<'_>) -> Result<bool, Refusal> {
-        if self.edits.is_empty() {
-            return Ok(false);
-        }
-        if let Some(name) = self.unknown {
-            let message =
-                format!("the answer calls `{name}` next to calls that edit files: its effect would be lost");
-            return Err(malformed(message));
-        }
-        parsed.files.extend(self.edits);
-        parsed.notes.extend(self.notes);
-        Ok(true)
-    }
-
     /// Collects the calls in a value, in their order.
-    fn walk(&mut self, value: &Value, depth: usize) -> Result<(), Refusal> {
+    fn walk(&mut self, value: &Value, alone: bool, depth: usize) -> Result<(), Refusal> {
         /// Maximum depth. The messages of providers are nested less deeply.
         const DEPTH: usize = 10;
         match value {
             _ if depth > DEPTH => Ok(()),
-            Value::Array(values) => values.iter().try_for_each(|value| self.walk(value, depth + 1)),
-            Value::Object(object) => self.walk_object(object, depth),
-            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+            Value::Array(values) => values
+                .iter()
+                .try_for_each(|value| self.walk(value, alone, depth + 1)),
+            Value::Object(object) => self.walk_object(object, alone, depth),
+            Value::String(text) => self.walk_text(text, depth),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
         }
     }
 
-    fn walk_object(&mut self, object: &Arguments, depth: usize) -> Result<(), Refusal> {
-        let name = ["name", "tool", "tool_name"]
-            .iter()
-            .find_map(|key| object.get(*key)?.as_str());
-        let held = ["input", "arguments", "args", "parameters", "params"]
-            .iter()
-            .find_map(|key| object.get(*key));
-        match (name, held) {
-            (Some(name), Some(Value::Object(arguments))) => self.add(Some(name), arguments),
-            (Some(name), Some(Value::String(text))) => match serde_json::from_str(text) {
-                Ok(Value::Object(arguments)) => self.add(Some(name), &arguments),
-                Ok(_) | Err(_) => {
-                    self.unknown.get_or_insert_with(|| name.to_owned());
-                    Ok(())
-                }
-            },
-            (_, _) => {
-                let has = |keys: &[&str]| keys.iter().any(|key| object.get(*key).is_some());
-                // In a fence next to prose, a path and a text may be an example of any JSON.
-                let whole = has(TEXT) && (self.alone || object.get("command").is_some());
-                if has(PATH) && (has(OLD) || has(EDITS) || whole || has(&["insert_line"])) {
-                    return self.add(None, object);
-                }
-                object.values().try_for_each(|value| self.walk(value, depth + 1))
-            }
+    fn walk_text(&mut self, text: &str, depth: usize) -> Result<(), Refusal> {
+        if begins_edit(text) {
+            self.texts.push(text.to_owned());
+        } else if text.trim_start().starts_with('{')
+            && let Ok(inner) = serde_json::from_str(text)
+        {
+            return self.walk(&inner, true, depth + 1);
         }
+        Ok(())
+    }
+
+    fn walk_object(&mut self, object: &Arguments, alone: bool, depth: usize) -> Result<(), Refusal> {
+        let name = find_argument(object, "name,tool,tool_name,recipient_name", Value::as_str);
+        let held = find_argument(object, "input,arguments,args,parameters,params,action", Some);
+        match (name, held) {
+            (Some(name), Some(Value::Object(arguments))) => return self.add(Some(name), arguments),
+            (Some(name), Some(Value::String(text))) => {
+                return match serde_json::from_str(text) {
+                    Ok(Value::Object(arguments)) => self.add(Some(name), &arguments),
+                    // A tool of free text.
+                    Ok(_) | Err(_) if begins_edit(text) => {
+                        self.patches.push(text.clone());
+                        Ok(())
+                    }
+                    Ok(_) | Err(_) => self.skip(name),
+                };
+            }
+            (_, _) => {}
+        }
+        if let Some(patch) = patch_operation(object) {
+            self.patches.push(patch);
+            return Ok(());
+        }
+        let has = |keys: &str| find_argument(object, keys, Some).is_some();
+        let edits = has(OLD) && has(NEW) || has("command") && has(TEXT) || has("insert_line");
+        if has(EDITS) && (has(PATH) || lists_edits(object)) || has(PATH) && (edits || holds_patch(object)) {
+            return self.add(None, object);
+        }
+        if is_off(object) {
+            return self.skip("an edit with `apply: false` or `dry_run: true`");
+        }
+        if let Some(Value::Array(files)) = object.get("files") {
+            self.runs |= !alone
+                && files
+                    .iter()
+                    .any(|file| text_of(file, PATH).is_some() && text_of(file, TEXT).is_some());
+            if self.runs {
+                return self.skip("a list of files in JSON");
+            }
+            return files.iter().try_for_each(|file| self.add_file(file, depth));
+        }
+        object
+            .values()
+            .try_for_each(|value| self.walk(value, alone, depth + 1))
+    }
+
+    /// Adds a file of a list that says by its name that it holds files.
+    fn add_file(&mut self, file: &Value, depth: usize) -> Result<(), Refusal> {
+        match (text_of(file, PATH), text_of(file, TEXT), file.as_object()) {
+            (Some(path), Some(content), Some(object))
+                if object
+                    .keys()
+                    .all(|key| is_in(PATH, key) || is_in(TEXT, key) || is_remark(key)) =>
+            {
+                self.edits
+                    .push(whole_file(path.trim(), content, FileClaim::Title));
+                Ok(())
+            }
+            (_, _, _) => self.walk(file, true, depth + 1),
+        }
+    }
+
+    /// Remembers a call that does something else than an edit.
+    fn skip(&mut self, name: &str) -> Result<(), Refusal> {
+        self.other.get_or_insert_with(|| name.to_owned());
+        Ok(())
     }
 
     /// Adds the edits of one call.
     fn add(&mut self, name: Option<&str>, arguments: &Arguments) -> Result<(), Refusal> {
-        let text = |keys: &[&str]| keys.iter().find_map(|key| arguments.get(*key)?.as_str());
-        let command = name.into_iter().chain(text(&["command"]));
-        if command.clone().any(|name| READERS.contains(&name)) {
-            let name = name.unwrap_or("view");
+        let text = |keys: &str| find_argument(arguments, keys, Value::as_str);
+        let mut kind = kind_of(name, text(MODE));
+        if flag(arguments, APPEND) == Some(true) {
+            kind = ToolKind::Appends;
+        }
+        let called = name.unwrap_or("edit");
+        if kind == ToolKind::Reads || is_off(arguments) {
             self.notes
-                .push(format!("a call of `{name}` was skipped: it changes no file"));
+                .push(format!("a call of `{called}` was skipped: it changes no file"));
             return Ok(());
         }
-        let known = [PATH, OLD, NEW, TEXT, LINE, EDITS, ASIDE];
-        let odd = arguments
-            .keys()
-            .find(|key| !known.iter().any(|keys| keys.contains(&key.as_str())));
-        let list = EDITS.iter().find_map(|key| read_list(arguments.get(*key)?));
-        let each = list.iter().flatten().map(|edit| text_of(edit, PATH));
-        let path = text(PATH).or_else(|| each.flatten().next()).map(str::trim);
-        let (Some(path), None) = (path, odd) else {
-            let what = name.or(odd.map(String::as_str)).unwrap_or("a tool");
-            self.unknown.get_or_insert_with(|| what.to_owned());
+        let has_more = text(TEXT).is_some()
+            || text(OLD).is_some()
+            || find_argument(arguments, EDITS, read_list).is_some();
+        if has_more && text(PATCH).is_some_and(begins_edit) {
+            return Err(malformed(format!(
+                "a call of `{called}` has a patch and other edits, which cannot be read in one way"
+            )));
+        }
+        if let Some(patch) = text(PATCH)
+            && let Some(patch) = with_names(text(PATH), patch)
+        {
+            let name = text(PATH).and_then(|path| path.trim().rsplit('/').next());
+            if let Some(name) = name.filter(|name| !patch.contains(*name)) {
+                let message = format!(
+                    "the patch in a call of `{called}` is not for `{}`, which the call names",
+                    shown(name)
+                );
+                return Err(malformed(message));
+            }
+            self.patches.push(patch);
             return Ok(());
+        }
+        if kind == ToolKind::Runs {
+            return match shell_patch(arguments) {
+                Some(patch) => {
+                    self.patches.push(patch);
+                    Ok(())
+                }
+                None => {
+                    self.runs = true;
+                    self.skip(called)
+                }
+            };
+        }
+        if let (None, Some(edit)) = (text(EDITS), patch_in(arguments)) {
+            self.patches.push(edit);
+            return Ok(());
+        }
+        check_mode(called, arguments)?;
+        if flag(arguments, PATTERN) == Some(true) {
+            return Err(
+                malformed(format!("`{called}` replaces by a pattern, which is not read"))
+                    .hint("give the old text as it is in the file"),
+            );
+        }
+        let list = find_argument(arguments, EDITS, read_list);
+        let each = list.iter().flatten().map(|edit| text_of(edit, PATH));
+        let Some(path) = text(PATH).or_else(|| each.flatten().next()).map(str::trim) else {
+            return self.skip(called);
         };
-        let line = LINE.iter().find_map(|key| read_number(arguments.get(*key)?));
-        match (text(OLD), text(NEW), text(TEXT), &list) {
-            (Some(old), Some(new), None, None) => self.edits.push(replace(path, old, new)),
+        let line = find_argument(arguments, LINE, read_number);
+        let call = CallOf {
+            called,
+            path,
+            arguments,
+        };
+        if let (Some(id), Some(source)) = (text("cell_id"), text(CELL)) {
+            call.refuse_unknown()?;
+            if text(MODE).is_some_and(|mode| mode != "replace") {
+                return self.skip(called);
+            }
+            self.edits.push(replace_cell(path, id, source));
+            return Ok(());
+        }
+        // Claude's tool deletes the old text if there is no new one.
+        let deletes = text(MODE) == Some("str_replace") && text(OLD).is_some();
+        let new = text(NEW).or(deletes.then_some(""));
+        match (text(OLD), new, text(TEXT), &list) {
+            (Some(old), Some(new), None, None) => {
+                self.report_unknown(&call);
+                self.edits.push(replace(path, old, new, places(arguments)));
+            }
             (None, None, None, Some(list)) => {
+                self.report_unknown(&call);
                 for edit in list {
+                    if let Some(arguments) = edit.as_object() {
+                        check_mode(called, arguments)?;
+                        self.report_unknown(&CallOf {
+                            called,
+                            path,
+                            arguments,
+                        });
+                    }
                     // Copilot names the file in each edit of the list.
                     let path = text_of(edit, PATH).or_else(|| text(PATH)).map(str::trim);
                     let (Some(path), Some(old), Some(new)) = (path, text_of(edit, OLD), text_of(edit, NEW))
@@ -368,19 +308,36 @@ impl FoundCalls {
                             "an edit in the list of a tool call has no path, no old or no new text",
                         ));
                     };
-                    self.edits.push(replace(path, old, new));
+                    let count = edit.as_object().map_or(PlaceCount::One, places);
+                    self.edits.push(replace(path, old, new, count));
                 }
             }
             (None, new, content, None) if line.is_some() => {
-                let inserted = new.or(content).or(text(&["insert_text"])).unwrap_or_default();
+                call.refuse_unknown()?;
+                let inserted = new.or(content).or(text("insert_text")).unwrap_or_default();
                 self.edits.push(insert(path, line.unwrap_or_default(), inserted));
             }
-            (None, None, Some(content), None) => self.edits.push(whole_file(path, content)),
-            (None, None, None, None) if name.is_some_and(|name| name.contains("delete")) => {
+            (None, None, Some(_), None) if kind == ToolKind::Appends => {
+                let message = format!(
+                    "`{called}` adds a text to `{}`, and nothing confirms its place",
+                    shown(path)
+                );
+                return Err(malformed(message).hint("give a diff, or replace the last lines of the file"));
+            }
+            (None, None, Some(content), None) if kind == ToolKind::Writes => {
+                call.refuse_unknown()?;
+                let mut edit = whole_file(path, content, FileClaim::Call);
+                // The call states that the file is new.
+                edit.create = flag(arguments, OVERWRITE) == Some(false);
+                self.edits.push(edit);
+            }
+            (None, None, None, None) if kind == ToolKind::Deletes => {
+                call.refuse_unknown()?;
                 let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
                 edit.delete = true;
                 self.edits.push(edit);
             }
+            (None, None, Some(_) | None, None) => return self.skip(called),
             (_, _, _, _) => {
                 let message = format!("a tool call about `{}` cannot be read in one way", shown(path));
                 return Err(malformed(message));
@@ -388,11 +345,117 @@ impl FoundCalls {
         }
         Ok(())
     }
+
+    /// Notes arguments of unknown names: the file must have the old text, so they cannot move the edit.
+    fn report_unknown(&mut self, call: &CallOf<'_>) {
+        // A list or an object may be further edits.
+        if call.unknown().any(|name| {
+            call.arguments
+                .get(name)
+                .is_some_and(|value| value.is_array() || value.is_object())
+        }) {
+            self.other.get_or_insert_with(|| call.called.to_owned());
+        }
+        let notes = call.unknown().map(|argument| {
+            let argument = excerpt(argument.as_bytes(), 60);
+            format!(
+                "the argument `{argument}` of a call of `{}` was ignored",
+                call.called
+            )
+        });
+        self.notes.extend(notes);
+    }
+}
+
+/// Call with its name and path.
+struct CallOf<'c> {
+    called: &'c str,
+    path: &'c str,
+    arguments: &'c Arguments,
+}
+
+impl CallOf<'_> {
+    /// Returns the arguments of unknown names.
+    fn unknown(&self) -> impl Iterator<Item = &String> {
+        const KNOWN: [&str; 15] = [
+            OVERWRITE, CELL, PATH, OLD, NEW, TEXT, LINE, EDITS, ALL, COUNT, MODE, APPEND, DRY_RUN, APPLY,
+            PATTERN,
+        ];
+        let is_known = |name: &str| is_remark(name) || KNOWN.iter().any(|names| is_in(names, name));
+        self.arguments.keys().filter(move |name| !is_known(name))
+    }
+
+    /// Refuses an argument of an unknown name: nothing in the file contradicts a call that writes, deletes or inserts.
+    fn refuse_unknown(&self) -> Result<(), Refusal> {
+        match self.unknown().next() {
+            Some(name) => {
+                let (name, path) = (excerpt(name.as_bytes(), 60), shown(self.path));
+                let message = format!(
+                    "the call of `{}` for `{path}` has the argument `{name}`, whose meaning is not known",
+                    self.called
+                );
+                Err(malformed(message).hint("leave the argument out, or give a diff"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses a mode whose meaning is not known.
+fn check_mode(called: &str, arguments: &Arguments) -> Result<(), Refusal> {
+    let unknown = |value| Value::as_str(value).filter(|mode| !is_known_mode(mode));
+    match find_argument(arguments, MODE, unknown) {
+        Some(mode) => {
+            let mode = shown(mode);
+            let message = format!("the call of `{called}` has the mode `{mode}`, whose meaning is not known");
+            Err(malformed(message).hint("give a diff"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns true if the arguments say that nothing is written.
+fn is_off(arguments: &Arguments) -> bool {
+    flag(arguments, DRY_RUN) == Some(true) || flag(arguments, APPLY) == Some(false)
+}
+
+/// Returns the value of a switch, which tags write as a text. Returns `None` if it is not set.
+fn flag(arguments: &Arguments, keys: &str) -> Option<bool> {
+    find_argument(arguments, keys, |value| match value {
+        Value::Bool(value) => Some(*value),
+        Value::String(text) => text.trim().to_ascii_lowercase().parse().ok(),
+        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+    })
+}
+
+/// Returns how many places of the old text are replaced.
+fn places(arguments: &Arguments) -> PlaceCount {
+    let count = find_argument(arguments, COUNT, read_number);
+    match (count, flag(arguments, ALL)) {
+        (Some(count), _) if count != 1 => PlaceCount::Exactly(count),
+        (_, Some(true)) => PlaceCount::All,
+        (_, _) => PlaceCount::One,
+    }
+}
+
+/// Returns true if each value of a list is an edit with a path of its own.
+fn lists_edits(object: &Arguments) -> bool {
+    let list = find_argument(object, EDITS, Value::as_array);
+    list.is_some_and(|list| list.iter().all(|edit| text_of(edit, PATH).is_some()))
 }
 
 /// Returns the text of the first of these arguments. Returns `None` if there is none.
-fn text_of<'v>(arguments: &'v Value, keys: &[&str]) -> Option<&'v str> {
-    keys.iter().find_map(|key| arguments.get(*key)?.as_str())
+fn text_of<'v>(arguments: &'v Value, keys: &str) -> Option<&'v str> {
+    find_argument(arguments.as_object()?, keys, Value::as_str)
+}
+
+/// Returns the first of these arguments, with commas between their names, that has a value of this kind.
+fn find_argument<'v, T>(
+    arguments: &'v Arguments,
+    keys: &str,
+    read: impl Fn(&'v Value) -> Option<T>,
+) -> Option<T> {
+    keys.split(',').find_map(|key| read(arguments.get(key)?))
 }
 
 /// Returns a list, which may be written as a text. Returns `None` for any other value.
@@ -409,61 +472,5 @@ fn read_number(value: &Value) -> Option<u64> {
 }
 
 fn shown(path: &str) -> String {
-    crate::text::excerpt(path.as_bytes(), 200)
-}
-
-fn replace(path: &str, old: &str, new: &str) -> FileEdit<'static> {
-    replacement_edit(&JsonEdit {
-        path: path.to_owned(),
-        search: old.to_owned(),
-        replace: new.to_owned(),
-    })
-}
-
-fn added_lines(text: &str) -> Vec<HunkLine<'static>> {
-    split_lines(text.as_bytes())
-        .iter()
-        .map(|line| HunkLine {
-            mark: LineMark::Add,
-            text: Cow::Owned(line.text.to_vec()),
-            cr: line.eol == LineEnding::CrLf,
-            no_newline: line.eol == LineEnding::Missing,
-        })
-        .collect()
-}
-
-fn whole_file(path: &str, text: &str) -> FileEdit<'static> {
-    let mut edit = FileEdit::of_path(Dialect::WholeFile, path.as_bytes());
-    edit.body = EditBody::Whole(added_lines(text));
-    edit
-}
-
-/// Returns an insertion below a line. It has no context, so it has a place in an empty file only.
-///
-/// With the file as it was shown (`LandOptions::seen`) a number could be counted in it. It is refused all the same: the
-/// number is the only evidence, models count wrong by a line or two, and nothing in the file contradicts a wrong one.
-/// Seen content proves which file was meant and not which line. The refusal asks for the lines around the place; every
-/// agent with `insert` also has `str_replace`, which quotes them.
-fn insert(path: &str, line: u64, text: &str) -> FileEdit<'static> {
-    let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
-    let mut lines = added_lines(text);
-    lines.iter_mut().for_each(|line| line.no_newline = false);
-    edit.body = EditBody::Hunks(vec![Hunk {
-        stated: StatedLines {
-            old_start: Some(line),
-            old_count: Some(0),
-            ..StatedLines::default()
-        },
-        lines,
-        ..Hunk::default()
-    }]);
-    edit
-}
-
-/// Arguments that were read from tags.
-pub(super) fn from_texts(texts: BTreeMap<String, String>) -> Arguments {
-    texts
-        .into_iter()
-        .map(|(key, text)| (key, Value::String(text)))
-        .collect()
+    excerpt(path.as_bytes(), 200)
 }

@@ -99,10 +99,12 @@ pub(crate) fn parse_fence(text: &[u8]) -> Option<CodeFence<'_>> {
     })
 }
 
-/// Returns true if `text` closes `open`.
+/// Returns true if `text` closes `open`. A tag or a mark may follow the fence in its line.
 pub(crate) fn closes_fence(open: &CodeFence<'_>, text: &[u8]) -> bool {
-    parse_fence(text)
-        .is_some_and(|close| close.mark == open.mark && close.count >= open.count && close.info.is_empty())
+    parse_fence(text).is_some_and(|close| {
+        let ends = close.info.is_empty() || close.info.starts_with(b"<");
+        close.mark == open.mark && close.count >= open.count && ends
+    })
 }
 
 /// Returns the lines from `at` on that are inside the fence `open`: up to its closing line, or to the end.

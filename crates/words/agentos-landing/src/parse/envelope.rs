@@ -4,82 +4,69 @@
 
 use std::borrow::Cow;
 
-use super::cursor::{LineCursor, parse_fence, split_margin};
+use super::cursor::{LineCursor, parse_fence};
 use super::hunk::parse_header;
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, new_repair};
-use super::owner::LineOwner;
-use super::owners::begins_diff;
-use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, empty_lines, trim};
+use crate::refusal::malformed;
+use crate::text::{TextLine, trim};
 use crate::{Dialect, Refusal};
 
 const BEGIN: &[u8] = b"*** Begin Patch";
 const END: &[u8] = b"*** End Patch";
 
-/// Reads every envelope and hides its lines from the other dialects.
+/// Reads the envelope that these lines are. `begun` is true if it has its first line; `at_end` is true if the answer ends
+/// with it.
 ///
 /// # Errors
-/// Fails with `malformed` if an envelope was cut off or has a line that belongs to no file.
-pub(super) fn parse<'a>(
-    lines: &mut [TextLine<'a>],
-    owners: &[LineOwner],
+/// Fails with `malformed` if the envelope was cut off or has a line that belongs to no file.
+pub(super) fn read<'a>(
+    lines: &[TextLine<'a>],
+    margin: &'a [u8],
+    begun: bool,
+    at_end: bool,
     parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
-    let mut at = 0;
-    let mut in_diff = false;
-    while at < lines.len() {
-        let line = lines.get(at).map(|line| line.text).unwrap_or_default();
-        in_diff = (in_diff && parse_fence(line).is_none()) || begins_diff(lines, at);
-        let (margin, text) = split_margin(line);
-        let begins = trim(text) == BEGIN;
-        // A file may contain such a line, and a diff may show it as context.
-        let context = in_diff && !margin.is_empty();
-        let ours = matches!(owners.get(at), Some(LineOwner::Free | LineOwner::Envelope));
-        if !ours || context || (!begins && file_line(text).is_none()) {
-            at += 1;
-            continue;
-        }
-        let end = {
-            let mut cursor = LineCursor::new(lines);
-            cursor.margin = margin;
-            cursor.at = if begins { at + 1 } else { at };
-            let first = parsed.files.len();
-            read_envelope(&mut cursor, begins, parsed)?;
-            // Without a begin line no end line is required, so only the last line can show that the answer was cut
-            // off.
-            if !begins {
-                check_cut(&cursor, parsed)?;
-            }
-            for edit in parsed.files.iter_mut().skip(first) {
-                edit.has_margin = !margin.is_empty();
-            }
-            cursor.at
-        };
-        empty_lines(lines, at..end);
-        at = end.max(at + 1);
+    let mut cursor = LineCursor::new(lines);
+    cursor.margin = margin;
+    cursor.at = usize::from(begun);
+    read_envelope(&mut cursor, begun, !at_end, parsed)?;
+    // Prose seems to end an envelope without a begin line. What begins below it would be lost.
+    if let Some(line) = (cursor.at..)
+        .map_while(|at| cursor.raw_line(at))
+        .find(|line| file_line(trim(line)).is_some())
+    {
+        let line = crate::text::excerpt(line, 120);
+        return Err(
+            malformed(format!("the line `{line}` is below the end of its patch"))
+                .hint("begin the patch with `*** Begin Patch` and end it with `*** End Patch`"),
+        );
+    }
+    // Without a begin line no end line is required, so only the last line can show that the answer was cut off.
+    if !begun && at_end {
+        check_cut(&cursor, parsed)?;
     }
     Ok(())
+}
+
+/// Returns true if the envelope that begins at `at` has its first line, and the line after the envelope: after its end line,
+/// or else the fence around it or the end of the answer.
+pub(super) fn envelope_end(lines: &[TextLine<'_>], at: usize, margin: &[u8]) -> (bool, usize) {
+    let text = |line: &TextLine<'_>| trim(line.text.strip_prefix(margin).unwrap_or(line.text)).to_vec();
+    let begun = lines.get(at).is_some_and(|line| text(line) == BEGIN);
+    let rest = lines.get(at + 1..).unwrap_or_default();
+    let ends = |line: &TextLine<'_>| text(line) == END || parse_fence(line.text).is_some();
+    match rest.iter().position(ends) {
+        Some(count) => {
+            let is_end = rest.get(count).is_some_and(|line| text(line) == END);
+            (begun, at + 1 + count + usize::from(is_end))
+        }
+        None => (begun, lines.len()),
+    }
 }
 
 /// Returns true for a line that begins an envelope, or a file of one.
 pub(super) fn opens_envelope(text: &[u8]) -> bool {
     trim(text) == BEGIN || file_line(text).is_some()
-}
-
-/// Returns true for the line that ends an envelope.
-pub(super) fn closes_envelope(text: &[u8]) -> bool {
-    trim(text) == END
-}
-
-/// Refuses an envelope behind a margin next to edits in another dialect: it may be a quotation.
-pub(super) fn check_margins(parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
-    let other = |edit: &FileEdit<'_>| edit.dialect != Dialect::PatchEnvelope;
-    let quoted = parsed.files.iter().any(|edit| edit.has_margin);
-    if !quoted || !parsed.files.iter().any(other) {
-        return Ok(());
-    }
-    let message = "an indented or quoted patch is next to edits in another dialect: it may be an example";
-    Err(ambiguous(message).hint("give all of the change in one dialect"))
 }
 
 /// Refuses an answer without an end line that ends in a changed line without a line ending: it may have been cut off.
@@ -114,16 +101,19 @@ fn file_line(line: &[u8]) -> Option<(FileVerb, &[u8])> {
     .find_map(|(label, kind)| Some((kind, trim(rest.strip_prefix(label)?))))
 }
 
-/// Reads up to the end line; without a begin line up to a fence or the end of the answer.
+/// Reads up to the end line; without a begin line up to a fence or the end of the answer. `fenced` is true if a fence ends
+/// the lines.
 fn read_envelope<'a>(
     cursor: &mut LineCursor<'_, 'a>,
     begun: bool,
+    fenced: bool,
     parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
     let first = parsed.files.len();
     loop {
         let Some(line) = cursor.line(cursor.at) else {
-            return if begun {
+            // The fence is closed, so nothing was cut off, with or without the end line.
+            return if begun && !(fenced && parsed.files.len() > first) {
                 Err(malformed(
                     "the patch has no `*** End Patch`: the answer may have been cut off",
                 ))
@@ -142,12 +132,6 @@ fn read_envelope<'a>(
         if line.is_empty() {
             cursor.at += 1;
             continue;
-        }
-        // The fence is closed, so nothing was cut off, with or without the end line.
-        let closes =
-            parse_fence(line).is_some_and(|fence| fence.info.is_empty()) && parsed.files.len() > first;
-        if closes || (!begun && parse_fence(line).is_some()) {
-            return Ok(());
         }
         let Some((kind, path)) = file_line(line) else {
             return if begun {
@@ -174,15 +158,16 @@ fn read_file<'a>(
         }
         FileVerb::Delete => edit.delete = true,
         FileVerb::Update => {
-            if let Some(to) = cursor
+            let to = cursor
                 .line(cursor.at)
-                .and_then(|line| line.strip_prefix(b"*** Move to:"))
-            {
+                .and_then(|line| line.strip_prefix(b"*** Move to:"));
+            cursor.at += usize::from(to.is_some());
+            // A file that is moved to its own name stays where it is.
+            if let Some(to) = to.map(trim).filter(|to| *to != path) {
                 // Handled like a rename in a git diff from here on.
                 edit.extended.from = Some(path.to_vec());
-                edit.extended.to = Some(trim(to).to_vec());
-                edit.new = HeaderName::Written(trim(to).to_vec());
-                cursor.at += 1;
+                edit.extended.to = Some(to.to_vec());
+                edit.new = HeaderName::Written(to.to_vec());
             }
             let hunks = read_hunks(cursor)?;
             if hunks.is_empty() && edit.extended.to.is_none() {

@@ -3,51 +3,47 @@
 //! Owns: `<<'EOF'` up to its end. Never: runs anything, or takes one command out of a script that does more. A patch in
 //! a script is left to the readers of patches.
 
-use super::cursor::{fence_body, parse_fence};
-use super::model::FileEdit;
+use super::model::{FileClaim, FileEdit};
 use super::whole::begins_edit;
 use crate::text::{TextLine, trim};
 
-/// Files that the scripts of an answer write.
-#[derive(Default)]
-pub(super) struct ScriptFiles<'a> {
-    /// Files of the scripts that can be read.
-    pub files: Vec<FileEdit<'a>>,
-    /// True if a script that cannot be read writes a file, too.
-    pub is_unread: bool,
+/// Script that writes files.
+#[derive(Debug)]
+pub(super) enum ShellScript<'a> {
+    /// Script that does nothing but write these files.
+    Files(Vec<FileEdit<'a>>),
+    /// Script that writes a file in a way that cannot be read.
+    Unread,
 }
 
-/// Reads the files that scripts in fences write.
-pub(super) fn read_scripts<'a>(lines: &[TextLine<'a>]) -> ScriptFiles<'a> {
+/// Reads a script in a fence of this kind. Returns `None` for another fence, and for a script that writes no file.
+pub(super) fn read_script<'a>(kind: &[u8], body: &[TextLine<'a>]) -> Option<ShellScript<'a>> {
     const SHELLS: [&[u8]; 4] = [b"bash", b"sh", b"shell", b"zsh"];
-    let mut found = ScriptFiles::default();
-    let mut at = 0;
-    while let Some(line) = lines.get(at) {
-        at += 1;
-        let Some(fence) = parse_fence(line.text) else {
-            continue;
-        };
-        let body = fence_body(lines, at, &fence);
-        at += body.len() + 1;
-        if SHELLS.contains(&fence.info) {
-            match read_script(body) {
-                Some(mut files) => found.files.append(&mut files),
-                None => found.is_unread |= body.iter().any(|line| writes_file(trim(line.text))),
-            }
-        }
+    if !SHELLS.contains(&kind) {
+        return None;
     }
-    found
+    match written_files(body) {
+        Some(files) => Some(ShellScript::Files(files)),
+        None => body
+            .iter()
+            .any(|line| writes_file(trim(line.text)))
+            .then_some(ShellScript::Unread),
+    }
 }
 
-/// Returns true for `cat > file <<EOF` and `tee file <<EOF`.
+/// Returns true for `cat > file <<EOF` and `tee file <<EOF`, and for commands that change files of the repository.
 fn writes_file(text: &[u8]) -> bool {
-    // Also commands that `read_script` cannot read, so that they are refused and not lost.
+    // Also commands that `written_files` cannot read, so that they are refused and not lost.
+    let changes = [b"git rm ".as_slice(), b"git mv ", b"sed -i"];
+    if changes.iter().any(|start| text.starts_with(start)) {
+        return true;
+    }
     let redirects = text.starts_with(b"tee ") || (text.starts_with(b"cat ") && text.contains(&b'>'));
     redirects && text.windows(2).any(|pair| pair == b"<<")
 }
 
 /// Returns the files of a script that only writes them. Returns `None` for a script with any other command.
-fn read_script<'a>(lines: &[TextLine<'a>]) -> Option<Vec<FileEdit<'a>>> {
+fn written_files<'a>(lines: &[TextLine<'a>]) -> Option<Vec<FileEdit<'a>>> {
     // These commands change nothing that the files do not state by themselves. Any other makes the result depend on
     // running it.
     const HARMLESS: [&[u8]; 3] = [b"#", b"mkdir -p ", b"set -e"];
@@ -67,7 +63,7 @@ fn read_script<'a>(lines: &[TextLine<'a>]) -> Option<Vec<FileEdit<'a>>> {
         let first = body.iter().find(|line| !trim(line.text).is_empty())?;
         // A patch that is written to a file may be that file, or the change itself.
         let path = written_path(&command).filter(|_| !begins_edit(first.text))?;
-        files.push(FileEdit::of_whole_file(body, path.as_bytes()));
+        files.push(FileEdit::of_whole_file(body, path.as_bytes(), FileClaim::Call));
         at += body.len() + 1;
     }
     (!files.is_empty()).then_some(files)

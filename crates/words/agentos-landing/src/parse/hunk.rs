@@ -146,6 +146,11 @@ pub(crate) struct HunkSurroundings {
     pub crlf_transport: bool,
 }
 
+/// Returns the line after the body that begins at the cursor.
+pub(crate) fn body_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSurroundings) -> usize {
+    body_extent(cursor, stated, around).0
+}
+
 /// Reads the body below the header line `cursor.at - 1` and moves past it.
 pub(crate) fn read_body<'a>(
     cursor: &mut LineCursor<'_, 'a>,

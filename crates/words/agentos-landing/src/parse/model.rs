@@ -80,6 +80,33 @@ pub(crate) struct TextReplacement<'a> {
     pub search: Cow<'a, [u8]>,
     /// Text that replaces it.
     pub replace: Cow<'a, [u8]>,
+    /// Number of places in which it is replaced.
+    pub count: PlaceCount,
+}
+
+/// Number of places of a text that is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PlaceCount {
+    /// The text has one place.
+    One,
+    /// Every place of the text, as the answer says.
+    All,
+    /// Places of the number that the answer says.
+    Exactly(u64),
+}
+
+/// Claim by which a block is a whole file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum FileClaim {
+    /// A call of a tool that writes files, or a script.
+    Call,
+    /// A sentence about this block: it is the complete file.
+    Complete,
+    /// The path above the block, or on its fence.
+    #[default]
+    Title,
+    /// A comment in the first line of the block, which may not be a line of the file.
+    Comment,
 }
 
 /// Number of the part of an answer that a hunk is in. All numbers are equal to each other, so that hunks with the
@@ -117,6 +144,8 @@ pub(crate) struct Hunk<'a> {
     pub marked: bool,
     /// The edit as text, if it may also be a part of a line. `None` in dialects of whole lines.
     pub inline: Option<TextReplacement<'a>>,
+    /// Id of the notebook's cell whose text the lines are. `None` for a hunk with a place among the lines of a file.
+    pub cell: Option<String>,
     /// Repairs made while reading.
     pub repairs: Vec<Repair>,
     /// Part of the answer that the hunk is in.
@@ -203,10 +232,8 @@ pub(crate) struct FileEdit<'a> {
     pub delete: bool,
     /// True if the dialect itself states that the file is new.
     pub create: bool,
-    /// True if a comment in the first line of the whole file names it. That line may not be one of the file.
-    pub is_named_inside: bool,
-    /// True if blanks or quote marks are before its lines.
-    pub has_margin: bool,
+    /// Claim by which the part is a whole file. Has no meaning for hunks.
+    pub claim: FileClaim,
     /// Repairs made while reading.
     pub repairs: Vec<Repair>,
 }
@@ -222,8 +249,7 @@ impl<'a> FileEdit<'a> {
             body: EditBody::default(),
             delete: false,
             create: false,
-            is_named_inside: false,
-            has_margin: false,
+            claim: FileClaim::default(),
             repairs: Vec::new(),
         }
     }
@@ -239,10 +265,11 @@ impl<'a> FileEdit<'a> {
     }
 
     /// Creates an edit that gives a whole file.
-    pub(crate) fn of_whole_file(lines: &[TextLine<'a>], path: &[u8]) -> Self {
+    pub(crate) fn of_whole_file(lines: &[TextLine<'a>], path: &[u8], claim: FileClaim) -> Self {
         let lines = lines.iter().map(|line| HunkLine::new(LineMark::Add, line.text));
         Self {
             body: EditBody::Whole(lines.collect()),
+            claim,
             ..Self::of_path(Dialect::WholeFile, path)
         }
     }
@@ -254,6 +281,60 @@ impl<'a> FileEdit<'a> {
             EditBody::Whole(_) => &[],
         }
     }
+
+    /// Returns the edit with texts of its own.
+    pub(crate) fn into_owned(self) -> FileEdit<'static> {
+        let lines = |lines: Vec<HunkLine<'a>>| lines.into_iter().map(HunkLine::into_owned).collect();
+        let body = match self.body {
+            EditBody::Whole(whole) => EditBody::Whole(lines(whole)),
+            EditBody::Hunks(hunks) => EditBody::Hunks(hunks.into_iter().map(Hunk::into_owned).collect()),
+        };
+        FileEdit {
+            body,
+            dialect: self.dialect,
+            old: self.old,
+            new: self.new,
+            extended: self.extended,
+            delete: self.delete,
+            create: self.create,
+            claim: self.claim,
+            repairs: self.repairs,
+        }
+    }
+}
+
+impl Hunk<'_> {
+    fn into_owned(self) -> Hunk<'static> {
+        let text = |text: Cow<'_, [u8]>| Cow::Owned(text.into_owned());
+        Hunk {
+            lines: self.lines.into_iter().map(HunkLine::into_owned).collect(),
+            anchors: self.anchors.into_iter().map(text).collect(),
+            section: self.section.map(text),
+            continuation: self.continuation.into_iter().map(text).collect(),
+            inline: self.inline.map(|inline| TextReplacement {
+                search: text(inline.search),
+                replace: text(inline.replace),
+                count: inline.count,
+            }),
+            stated: self.stated,
+            at_end: self.at_end,
+            marked: self.marked,
+            cell: self.cell,
+            repairs: self.repairs,
+            part: self.part,
+        }
+    }
+}
+
+impl HunkLine<'_> {
+    fn into_owned(self) -> HunkLine<'static> {
+        HunkLine {
+            mark: self.mark,
+            text: Cow::Owned(self.text.into_owned()),
+            cr: self.cr,
+            no_newline: self.no_newline,
+        }
+    }
 }
 
 /// Parsed answer.
@@ -263,28 +344,12 @@ pub(crate) struct ParsedAnswer<'a> {
     pub files: Vec<FileEdit<'a>>,
     /// Notes about text that was skipped.
     pub notes: Vec<String>,
-    /// Skipped blocks that may be files.
-    pub asides: Vec<SkippedBlock>,
-}
-
-/// Block that no edit was read from, and the path next to it.
-#[derive(Debug)]
-pub(crate) struct SkippedBlock {
-    /// Path as written.
-    pub path: Vec<u8>,
-    /// Place of the path.
-    pub place: SkippedPathPlace,
-}
-
-/// Place of the path of a skipped block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SkippedPathPlace {
-    /// In a sentence above the block.
-    InSentence,
-    /// Alone on the line above the block, if that line is a path.
-    LineAbove,
-    /// Alone in the first line of the block, as a comment.
-    FirstLine,
+    /// Name of a call that is not an edit, and whose effect would be lost. `None` if there is no such call.
+    pub other_call: Option<String>,
+    /// True if a sentence above a part says that it replaces one above it.
+    pub has_alternatives: bool,
+    /// Number of mails: each of several was made for the result of the one before.
+    pub mails: usize,
 }
 
 /// Creates a repair with a stable name.

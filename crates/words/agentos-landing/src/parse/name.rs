@@ -13,7 +13,7 @@ pub(crate) fn header_name(rest: &[u8]) -> Option<HeaderName> {
     } else {
         // `diff -u` puts a timestamp after a tab.
         let cut = rest.split(|byte| *byte == b'\t').next().unwrap_or(rest);
-        strip_marks(without_note(cut)).to_vec()
+        strip_marks(without_note(without_date(cut))).to_vec()
     };
     Some(match name.as_slice() {
         b"" => HeaderName::Unstated,
@@ -46,6 +46,24 @@ pub(crate) fn strip_marks(name: &[u8]) -> &[u8] {
             None => return name,
         }
     }
+}
+
+/// Removes a date with a time behind blanks, which stands there if a tab was lost: ` 2024-01-31 10:00:00`.
+fn without_date(name: &[u8]) -> &[u8] {
+    let is_date = |text: &[u8]| {
+        let form = b"0000-00-00 00:00";
+        text.get(..form.len()).is_some_and(|text| {
+            text.iter().zip(form).all(|(byte, form)| match form {
+                b'0' => byte.is_ascii_digit(),
+                form => byte == form,
+            })
+        })
+    };
+    let blanks = name.iter().enumerate().filter(|(_, byte)| **byte == b' ');
+    let at = blanks
+        .map(|(at, _)| at)
+        .find(|at| name.get(at + 1..).is_some_and(is_date));
+    at.and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
 /// Removes ` (original)` and the like, and single quotes around the name.

@@ -2,9 +2,15 @@
 //! fence.
 //!
 //! Owns: reading that line. Never: takes a sentence for a path.
+//!
+//! A line that is exactly the path of a file of the base is a title, whatever its characters: `app/[id]/page.tsx`.
 
 use super::name::strip_marks;
+use super::remark::{says_complete, says_new_file, states_file};
 use crate::text::trim;
+
+/// Returns true for the path of a file that the base has.
+pub(crate) type IsTracked<'t> = &'t dyn Fn(&[u8]) -> bool;
 
 /// Path above a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +25,28 @@ pub(crate) struct PathTitle {
     pub is_stated: bool,
 }
 
+impl PathTitle {
+    /// Creates the title of a line that is the path.
+    pub(super) fn certain(path: &[u8]) -> Self {
+        Self {
+            path: path.to_vec(),
+            is_certain: true,
+            only_mentioned: false,
+            is_stated: false,
+        }
+    }
+}
+
 /// Reads the line above a block. Returns `None` if it names no file.
-pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
+pub(crate) fn read_title(line: &[u8], is_tracked: IsTracked<'_>) -> Option<PathTitle> {
+    if let Some(path) = [trim(line), strip_marks(line)]
+        .into_iter()
+        .find_map(|line| tracked_path(line, is_tracked))
+    {
+        return Some(PathTitle::certain(path));
+    }
+    let is_heading = trim(line).starts_with(b"#");
+    let introduces = trim(line).ends_with(b":") || trim(line).ends_with(b"(new file)");
     let line = without_bullet(trim(line));
     let line = trim(line.strip_suffix(b":").unwrap_or(line));
     // `**File: src/a.rs**`: the label is inside the marks.
@@ -35,32 +61,88 @@ pub(crate) fn read_title(line: &[u8]) -> Option<PathTitle> {
     let line = unlabelled;
     let bare = strip_marks(line);
     let bare = strip_marks(bare.strip_suffix(b":").unwrap_or(bare));
+    if let Some(path) = tracked_path(bare, is_tracked) {
+        return Some(PathTitle {
+            is_stated: labelled,
+            ..PathTitle::certain(path)
+        });
+    }
     // Marks around the name show that it is one, even with blanks in it.
     let marked = bare.len() < line.len();
     if is_path(bare, marked) {
         return Some(PathTitle {
-            // A bold word can be a heading, such as `**After:**`. Backticks or a label mark a name.
-            is_certain: (marked && line.contains(&b'`')) || labelled || looks_like_path(bare),
-            path: bare.to_vec(),
-            only_mentioned: false,
+            // A bold word can be a heading, such as `**After:**`, and a caption names commands and routes as well.
+            is_certain: labelled
+                || (!bare.contains(&b' ') && looks_like_path(bare))
+                || ((is_heading || line.contains(&b'`')) && is_usual_name(bare)),
             is_stated: labelled,
+            ..PathTitle::certain(bare)
         });
     }
-    let quoted = only_quoted(line)?;
-    (is_path(quoted, true) && looks_like_path(quoted)).then(|| PathTitle {
-        path: quoted.to_vec(),
-        is_certain: true,
-        only_mentioned: !says_written(line),
-        is_stated: says_written(line),
+    let (quoted, said) = match only_quoted(line) {
+        Some(quoted) => (quoted, line.to_vec()),
+        None => only_path(line, is_tracked).filter(|_| introduces)?,
+    };
+    let is_stated = states_file(&said) || says_complete(&said);
+    let is_name = is_path(quoted, true) && (looks_like_path(quoted) || says_new_file(&said));
+    (tracked_path(quoted, is_tracked).is_some() || is_name).then(|| PathTitle {
+        only_mentioned: !is_stated,
+        is_stated,
+        ..PathTitle::certain(quoted)
     })
+}
+
+/// Returns the one path in a sentence without marks around it, as `Create src/new.py:`, and the sentence with a code span in
+/// the place of the path. Returns `None` for a sentence with another number of paths.
+fn only_path<'t>(line: &'t [u8], is_tracked: IsTracked<'_>) -> Option<(&'t [u8], Vec<u8>)> {
+    let is_mark = |byte: &u8| b"*_():,\"'".contains(byte);
+    let bare = |word: &'t [u8]| {
+        let from = word.iter().position(|byte| !is_mark(byte))?;
+        let to = word.iter().rposition(|byte| !is_mark(byte))? + 1;
+        word.get(from..to)
+    };
+    let is_named = |word: &&[u8]| {
+        is_path(word, false) && (tracked_path(word, is_tracked).is_some() || looks_like_path(word))
+    };
+    let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    let mut paths = words.iter().filter_map(|word| bare(word)).filter(is_named);
+    let path = paths
+        .next()
+        .filter(|_| paths.next().is_none() && !line.contains(&b'`'))?;
+    let said = words
+        .iter()
+        .map(|word| if bare(word) == Some(path) { b"`x`" } else { *word });
+    Some((path, said.collect::<Vec<_>>().join(&b' ')))
+}
+
+/// Returns the path of a file of the base that a text is, maybe with line numbers behind it: `src/a.rs:3-9`.
+fn tracked_path<'t>(text: &'t [u8], is_tracked: IsTracked<'_>) -> Option<&'t [u8]> {
+    let numbers = |byte: &u8| byte.is_ascii_digit() || b":-L#".contains(byte);
+    let end = text
+        .iter()
+        .rposition(|byte| !numbers(byte))
+        .map_or(0, |at| at + 1);
+    let short = text.get(..end).unwrap_or_default();
+    [text, short]
+        .into_iter()
+        .find(|path| !path.is_empty() && is_tracked(path))
 }
 
 /// Reads the rest of an opening fence line: `rust src/a.rs`, `rust:src/a.rs`, `src/a.rs`, `title="src/a.rs"`. Returns
 /// `None` if it names no file.
-pub(crate) fn fence_title(info: &[u8]) -> Option<PathTitle> {
+pub(crate) fn fence_title(info: &[u8], is_tracked: IsTracked<'_>) -> Option<PathTitle> {
     // A single word is a language, even if it looks like a file name, as `node.js` does.
     if !info.iter().any(|byte| b" /:=".contains(byte)) {
         return None;
+    }
+    let behind = |mark: u8| info.splitn(2, |byte| *byte == mark).nth(1);
+    let words = [Some(info), behind(b':'), behind(b' ')];
+    if let Some(path) = words
+        .into_iter()
+        .flatten()
+        .find_map(|word| tracked_path(word, is_tracked))
+    {
+        return Some(PathTitle::certain(path));
     }
     let word = info.split(|byte| *byte == b' ').next_back()?;
     let word = [b"title=".as_slice(), b"file=", b"path=", b"filename="]
@@ -75,12 +157,8 @@ pub(crate) fn fence_title(info: &[u8]) -> Option<PathTitle> {
         Some(at) => word.get(at + 1..).unwrap_or_default(),
         None => word,
     };
-    (is_path(word, false) && looks_like_path(word)).then(|| PathTitle {
-        path: word.to_vec(),
-        is_certain: true,
-        only_mentioned: false,
-        is_stated: false,
-    })
+    (tracked_path(word, is_tracked).is_some() || is_path(word, false) && looks_like_path(word))
+        .then(|| PathTitle::certain(word))
 }
 
 pub(super) fn without_bullet(line: &[u8]) -> &[u8] {
@@ -125,20 +203,6 @@ fn only_quoted(line: &[u8]) -> Option<&[u8]> {
     parts.next().is_none().then_some(quoted)
 }
 
-/// Returns true if the sentence states that the file is created or changed.
-fn says_written(line: &[u8]) -> bool {
-    const VERBS: [&str; 9] = [
-        "creat", "updat", "replac", "new", "add", "sav", "writ", "rewrit", "complete",
-    ];
-    let text = String::from_utf8_lossy(line).to_lowercase();
-    let outside: Vec<&str> = text.split('`').step_by(2).collect();
-    outside
-        .iter()
-        .flat_map(|text| text.split(|mark: char| !mark.is_alphanumeric()))
-        // By the beginning of the word: `create`, `creates`, `created`, `creating`.
-        .any(|word| VERBS.iter().any(|verb| word.starts_with(verb)))
-}
-
 fn is_path(name: &[u8], marked: bool) -> bool {
     /// Maximum length of a path.
     const LONGEST: usize = 4_096;
@@ -150,24 +214,27 @@ fn is_path(name: &[u8], marked: bool) -> bool {
         && name.iter().any(u8::is_ascii_alphanumeric)
 }
 
-/// Returns true for a name with a slash or an extension, and for well-known files without one.
+/// Returns true for a name with an extension, and for well-known files without one. A slash alone is no sign: captions have
+/// routes and alternatives, as `Input/Output`. Nor are versions, hosts, and products as `Node.js`.
 fn looks_like_path(name: &[u8]) -> bool {
-    const BARE: [&[u8]; 8] = [
-        b"Makefile",
-        b"Dockerfile",
-        b"Containerfile",
-        b"Justfile",
-        b"Gemfile",
-        b"Rakefile",
-        b"Procfile",
-        b"LICENSE",
-    ];
+    const BARE: &str = "Makefile,Dockerfile,Containerfile,Justfile,Gemfile,Rakefile,Procfile,LICENSE";
+    const HOSTS: [&[u8]; 4] = [b"com", b"net", b"org", b"io"];
     let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let dot = last.iter().rposition(|byte| *byte == b'.');
     let extension = dot.and_then(|dot| last.get(dot + 1..)).unwrap_or_default();
-    BARE.contains(&name)
-        || name.contains(&b'/')
-        || (!extension.is_empty() && extension.iter().all(u8::is_ascii_alphanumeric))
+    let is_bare = last.len() == name.len();
+    let is_product = is_bare && extension == b"js" && name.first().is_some_and(u8::is_ascii_uppercase);
+    let is_extension = extension.iter().any(u8::is_ascii_alphabetic)
+        && extension.iter().all(u8::is_ascii_alphanumeric)
+        && !(is_bare && HOSTS.contains(&extension));
+    BARE.split(',').any(|usual| usual.as_bytes() == last) || (is_extension && !is_product)
+}
+
+/// Returns true for a name without an extension that only files have. Below a heading, another word is a chapter.
+fn is_usual_name(name: &[u8]) -> bool {
+    const NAMES: &str = "AUTHORS,BUILD,CHANGELOG,CODEOWNERS,CONTRIBUTORS,COPYING,INSTALL,MAINTAINERS,NOTICE,OWNERS,PKGBUILD,README,\
+        VERSION,WORKSPACE";
+    NAMES.split(',').any(|usual| usual.as_bytes() == name) || (name.len() > 4 && name.ends_with(b"file"))
 }
 
 #[cfg(test)]
@@ -176,7 +243,9 @@ mod tests {
 
     #[test]
     fn the_line_above_a_block_names_its_file() {
-        let cases: [(&str, Option<&str>); 14] = [
+        let cases: [(&str, Option<&str>); 16] = [
+            ("`app/[id]/page.tsx`", Some("app/[id]/page.tsx")),
+            ("app/[id]/page.tsx:3-9", Some("app/[id]/page.tsx")),
             ("src/a.rs", Some("src/a.rs")),
             ("**src/a.rs**", Some("src/a.rs")),
             ("`src/a.rs`:", Some("src/a.rs")),
@@ -184,7 +253,7 @@ mod tests {
             ("1. **File:** `src/a.rs`", Some("src/a.rs")),
             ("File: src/a.rs", Some("src/a.rs")),
             ("Next, update `build/probe.rs`:", Some("build/probe.rs")),
-            ("`my notes.txt`", Some("my notes.txt")),
+            ("File: `my notes.txt`", Some("my notes.txt")),
             ("../escape.txt", Some("../escape.txt")),
             ("Makefile", Some("Makefile")),
             ("Run this", None),
@@ -193,7 +262,8 @@ mod tests {
             ("", None),
         ];
         for (line, path) in cases {
-            let found = read_title(line.as_bytes()).map(|title| String::from_utf8(title.path).expect("text"));
+            let found = read_title(line.as_bytes(), &|path| path == b"app/[id]/page.tsx")
+                .map(|title| String::from_utf8(title.path).expect("text"));
             assert_eq!(found.as_deref(), path, "{line:?}");
         }
     }

@@ -5,60 +5,71 @@
 use std::borrow::Cow;
 
 use super::binary;
-use super::cursor::{CodeFence, LineCursor, closes_fence, parse_fence, split_margin};
+use super::cursor::{CodeFence, LineCursor, split_margin};
 use super::extended::{extended_line, says_something};
 use super::hunk;
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, LineMark, ParsedAnswer, new_repair};
 use super::name::header_name;
-use super::title::{fence_title, read_title};
+use super::segment::DiffFrame;
 use crate::refusal::malformed;
 use crate::text::{TextLine, is_blank, trim};
 use crate::{Dialect, Refusal};
 
-/// Reads every unified diff in these lines.
+/// Reads the unified diffs in these lines. `at_end` is true if the answer ends with them. Returns the lines, counted from
+/// the first of these, at which a file begins below prose.
 ///
 /// # Errors
 /// Fails with `malformed` if an edit would be lost, was cut off, or contradicts itself.
-pub(crate) fn parse<'a>(lines: &[TextLine<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<(), Refusal> {
+pub(super) fn read<'a>(
+    lines: &[TextLine<'a>],
+    frame: &DiffFrame<'a>,
+    at_end: bool,
+    parsed: &mut ParsedAnswer<'a>,
+) -> Result<Vec<usize>, Refusal> {
+    // Example output that shows a diff must not land.
+    if frame.in_other_text {
+        return Err(malformed("a diff is in the middle of a block of another kind")
+            .hint("put the diff alone into its fence"));
+    }
     let mut reader = DiffReader {
         cursor: LineCursor::new(lines),
-        fence: None,
+        fence: frame.fence,
         open: None,
         in_header: false,
-        holds_other_text: false,
-        unnamed_changes: false,
         ends_in_hunk: false,
-        files: Vec::new(),
+        is_below_prose: true,
+        starts: Vec::new(),
+        files: std::mem::take(&mut parsed.files),
     };
+    if let Some(title) = &frame.title {
+        *reader.begin_file() = FileEdit::of_path(Dialect::UnifiedDiff, &title.path);
+    }
     while !reader.cursor.is_done() {
         reader.read_next()?;
     }
     reader.finish_file()?;
-    reader.check_cut()?;
-    if parsed.files.is_empty() {
-        // Moved instead of appended: an answer may name 100,000 files, and `append` would hold both lists for a
-        // moment.
-        parsed.files = reader.files;
-    } else {
-        parsed.files.append(&mut reader.files);
+    if at_end {
+        reader.check_cut()?;
     }
-    Ok(())
+    // Moved instead of appended: an answer may name 100,000 files, and `append` would hold both lists for a moment.
+    parsed.files = reader.files;
+    Ok(reader.starts)
 }
 
 struct DiffReader<'l, 'a> {
     cursor: LineCursor<'l, 'a>,
-    /// Open fence. `None` outside of fences.
+    /// Fence around the diffs. `None` outside of fences.
     fence: Option<CodeFence<'a>>,
     /// File that is being read. `None` between files.
     open: Option<FileEdit<'a>>,
     /// True while its header is read, before the first hunk.
     in_header: bool,
-    /// True if the fence began with other text: what looks like a diff below is part of that text.
-    holds_other_text: bool,
-    /// True if the fence holds changed lines, and nothing names their file.
-    unnamed_changes: bool,
     /// True if the last hunk reaches the end of the answer.
     ends_in_hunk: bool,
+    /// True below a line of prose.
+    is_below_prose: bool,
+    /// Lines at which files begin below prose.
+    starts: Vec<usize>,
     files: Vec<FileEdit<'a>>,
 }
 
@@ -77,9 +88,6 @@ impl<'a> DiffReader<'_, 'a> {
                 raw
             }
         };
-        if let Some(new_fence) = parse_fence(split_margin(raw).1) {
-            return self.at_fence(new_fence, raw);
-        }
         if self.starts_part(line) || self.finds_margin(raw) {
             return self.read_part();
         }
@@ -105,85 +113,15 @@ impl<'a> DiffReader<'_, 'a> {
             return Err(malformed("changed lines are below the end of their hunk")
                 .hint("keep the mark in front of every line of a hunk"));
         }
-        let block = self.fence.as_ref().is_some_and(|fence| !holds_diffs(fence.info));
-        self.holds_other_text |= block && self.open.is_none() && !line.is_empty();
+        self.is_below_prose |= !trim(line).is_empty();
         self.cursor.at += 1;
         Ok(())
-    }
-
-    fn at_fence(&mut self, new_fence: CodeFence<'a>, raw: &'a [u8]) -> Result<(), Refusal> {
-        let line = split_margin(raw).1;
-        let closing = self.fence.as_ref().is_some_and(|open| closes_fence(open, line));
-        if closing && self.unnamed_changes {
-            return Err(
-                malformed("changed lines in a diff's block have no file named above them")
-                    .hint("write `--- a/path`, `+++ b/path` and `@@` above them"),
-            );
-        }
-        self.unnamed_changes = false;
-        self.fence = if closing { None } else { Some(new_fence) };
-        self.holds_other_text = false;
-        self.cursor.margin = b"";
-        self.cursor.at += 1;
-        // A hunk below a fence does not belong to the file before it unless a header names that file again.
-        self.finish_file()?;
-        if !closing {
-            self.hunk_under_title(new_fence);
-            self.unnamed_changes = self.open.is_none() && self.only_changed_lines(new_fence);
-        }
-        Ok(())
-    }
-
-    /// Begins a file for a fence that starts with a hunk, or a diff fence with changed lines only: its file is named
-    /// on the fence or right above it.
-    fn hunk_under_title(&mut self, open: CodeFence<'a>) {
-        /// Number of lines above the fence that are searched for a path.
-        const REACH: usize = 2;
-        let at = self.cursor.at;
-        let first = self.cursor.raw_line(at).unwrap_or_default();
-        let headed = is_hunk_header(first) && first.len() > 2;
-        if !headed && !self.only_changed_lines(open) {
-            return;
-        }
-        let said = |line: &&[u8]| !line.iter().all(u8::is_ascii_whitespace);
-        let above = (1..=REACH)
-            .filter_map(|up| self.cursor.raw_line(at.checked_sub(1 + up)?))
-            .find(said);
-        let title = fence_title(open.info)
-            .or_else(|| read_title(above?))
-            .filter(|title| title.is_certain);
-        if let Some(title) = title {
-            *self.begin_file() = FileEdit::of_path(Dialect::UnifiedDiff, &title.path);
-        }
-    }
-
-    /// Returns true if the fence is marked as a diff and holds marked lines without any header.
-    fn only_changed_lines(&self, open: CodeFence<'a>) -> bool {
-        let at = self.cursor.at;
-        let lines = || {
-            (at..)
-                .map_while(|index| self.cursor.raw_line(index))
-                .take_while(|line| !closes_fence(&open, line))
-        };
-        let marked = |line: &[u8]| line.first().is_none_or(|mark| b" +-\\".contains(mark));
-        let names = || {
-            lines()
-                .zip(lines().skip(1))
-                .any(|(old, new)| old.starts_with(b"--- ") && new.starts_with(b"+++ "))
-        };
-        let first = self.cursor.raw_line(at).unwrap_or_default();
-        // The opening line of another fence has no mark, so no line is looked at for two fences.
-        says_diff(open.info)
-            && !first.is_empty()
-            && lines().all(marked)
-            && !names()
-            && lines().any(|line| matches!(line.first(), Some(b'+' | b'-')))
     }
 
     /// Returns true if the line begins a file or a hunk.
     fn starts_part(&self, line: &[u8]) -> bool {
         line.starts_with(b"diff --git ")
-            || (is_hunk_header(line) && (self.open.is_some() || self.fence.is_some()))
+            || (is_hunk_header(line) && (self.open.is_some() || self.fence.is_some() || self.cursor.at == 0))
             || self.starts_names(line)
     }
 
@@ -216,11 +154,6 @@ impl<'a> DiffReader<'_, 'a> {
     fn read_part(&mut self) -> Result<(), Refusal> {
         let at = self.cursor.at;
         let line = self.cursor.line(at).unwrap_or_default();
-        // Example output that shows a diff must not land.
-        if self.holds_other_text {
-            return Err(malformed("a diff is in the middle of a block of another kind")
-                .hint("put the diff alone into its fence"));
-        }
         if let Some(rest) = line.strip_prefix(b"diff --git ") {
             self.finish_file()?;
             let edit = self.begin_file();
@@ -275,6 +208,9 @@ impl<'a> DiffReader<'_, 'a> {
     }
 
     fn begin_file(&mut self) -> &mut FileEdit<'a> {
+        if std::mem::take(&mut self.is_below_prose) {
+            self.starts.push(self.cursor.at);
+        }
         self.in_header = true;
         self.open.insert(FileEdit::new(Dialect::UnifiedDiff))
     }
@@ -448,13 +384,28 @@ pub(super) fn is_hunk_header(line: &[u8]) -> bool {
     })
 }
 
+/// Returns true if the fence is marked as a diff and holds marked lines without any header.
+pub(super) fn only_changed_lines(body: &[TextLine<'_>], open: CodeFence<'_>) -> bool {
+    let lines = || body.iter().map(|line| line.text);
+    let marked = |line: &[u8]| line.first().is_none_or(|mark| b" +-\\".contains(mark));
+    let names = || {
+        let mut pairs = lines().zip(lines().skip(1));
+        pairs.any(|(old, new)| old.starts_with(b"--- ") && new.starts_with(b"+++ "))
+    };
+    says_diff(open.info)
+        && lines().next().is_some_and(|first| !first.is_empty())
+        && lines().all(marked)
+        && !names()
+        && lines().any(|line| matches!(line.first(), Some(b'+' | b'-')))
+}
+
 /// Returns true if the fence is marked as a diff.
 fn says_diff(info: &[u8]) -> bool {
     [b"diff".as_slice(), b"patch", b"udiff"].contains(&info)
 }
 
 /// Returns true for kinds of fences in which a diff may follow other text.
-fn holds_diffs(info: &[u8]) -> bool {
+pub(super) fn holds_diffs(info: &[u8]) -> bool {
     const KINDS: [&[u8]; 8] = [
         b"",
         b"diff",
@@ -470,7 +421,7 @@ fn holds_diffs(info: &[u8]) -> bool {
 }
 
 /// Returns true for a mode line, which is above the names.
-fn begins_with_mode(line: &[u8]) -> bool {
+pub(super) fn begins_with_mode(line: &[u8]) -> bool {
     let mode = |rest: &[u8]| trim(rest).len() == 6 && trim(rest).iter().all(u8::is_ascii_digit);
     [b"new file mode ".as_slice(), b"deleted file mode ", b"old mode "]
         .iter()

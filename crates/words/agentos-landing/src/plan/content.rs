@@ -12,7 +12,6 @@ mod repeated;
 mod view;
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -23,10 +22,10 @@ use crate::placement::{self, content_of, hunks_of};
 use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::LineSplice;
-use crate::text::{FileLines, common_tail, is_page, line_starts, split_lines, trim_end};
+use crate::text::{FileLines, common_tail, is_page, line_starts, trim_end};
 use crate::{
     Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
-    RefusalCode, applied, elided, merge, whole,
+    RefusalCode, applied, merge, whole,
 };
 
 use named::{has_id, names_base, names_result};
@@ -39,9 +38,6 @@ pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Resul
         EditBody::Whole(lines) => return Ok(without_tail(lines.iter().collect(), None, report)),
         EditBody::Hunks(hunks) => hunks,
     };
-    for hunk in hunks {
-        elided::check_added_lines(hunk, |_| false)?;
-    }
     // The stated line is part of the key: a new file may contain the same lines twice.
     let mut seen = HashSet::new();
     let kept: Vec<&Hunk<'_>> = hunks
@@ -99,8 +95,8 @@ pub(super) fn whole_report() -> HunkReport {
     }
 }
 
-/// Checks a deletion. If it shows lines, it must show all of them. If it has an `index` line instead, that must name
-/// the blob of the base.
+/// Checks a deletion. If it shows lines, it must show all of them. Of a binary file it shows none, and its `index` line must
+/// name the blob of the base.
 pub(super) fn check_deletion(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
@@ -111,9 +107,9 @@ pub(super) fn check_deletion(
         return Ok(());
     };
     let hunks = hunks_of(&edit.body);
-    // `deleted file mode` states the deletion. With a blob id next to it, that id must be the one of the base.
-    let said = edit.extended.deleted.is_some() && edit.extended.index.is_none();
-    let known = edit.delete || said || old.content.is_empty() || names_base(edit, resolved);
+    // `deleted file mode` alone does not state what goes: git refuses it, too.
+    let is_binary = edit.extended.binary.is_some() && names_base(edit, resolved);
+    let known = edit.delete || old.content.is_empty() || is_binary;
     if hunks.is_empty() && known {
         return Ok(());
     }
@@ -164,7 +160,7 @@ pub(super) fn modified_state(
                 refuse_unseen_whole(&report.path, options)?;
                 let view = FileView::of_lines(&old.content, new.iter(), report)?;
                 let file = (report.path.as_str(), view.text());
-                let (content, repaired) = whole::changed_content(file, new, edit.is_named_inside)?;
+                let (content, repaired) = whole::changed_content(file, new, edit.claim)?;
                 report.hunks.push(whole_report());
                 report.repairs.extend(repaired);
                 Arc::from(view.write_text(&report.path, content)?)
@@ -222,8 +218,10 @@ fn edited_content(
     if hunks.is_empty() {
         return Ok(Arc::clone(&old.content));
     }
+    if let Some(id) = hunks.iter().find_map(|hunk| hunk.cell.as_deref()) {
+        return view::replace_cell(&old.content, id, &hunks, report);
+    }
     view::place_in_views(&old.content, &hunks, report, |view, report| {
-        check_elisions(view, &hunks, report)?;
         budget.grant_bytes(old.content.len());
         let is_result = names_result(parts);
         if is_result
@@ -283,20 +281,6 @@ fn place_on_base(
     report.repairs.truncate(repairs);
     let found = named::find_result(&mut target, (hunks, id), view, budget, report)?;
     Ok(found.ok_or(refusal)?)
-}
-
-/// Refuses hunks with an added line that replaces lines that were left out, as `...` does.
-fn check_elisions(view: &FileView<'_>, hunks: &[&Hunk<'_>], report: &FileReport) -> Result<(), Refusal> {
-    let there: OnceCell<HashSet<&[u8]>> = OnceCell::new();
-    let texts = || split_lines(view.text()).iter().map(|line| line.text).collect();
-    let has = |text: &[u8]| there.get_or_init(texts).contains(text);
-    for hunk in hunks {
-        elided::check_added_lines(hunk, has)?;
-        if !hunk.marked {
-            elided::check_lone_comments(&hunk.lines, &report.path, has)?;
-        }
-    }
-    Ok(())
 }
 
 /// Places all hunks, by one retry after the other. Returns the splices of all, or of a part if that is requested.

@@ -130,7 +130,14 @@ fn without_changes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames
             as_written(new, base, &mut repairs)?
         }
         (Some(old), Some(new)) if same_file(old, new) => existing_path(old, new, base, &mut repairs)?,
-        (Some(old), Some(new)) => return Err(names_disagree(old, new)),
+        (Some(old), Some(new)) => match common_tail(edit, old, new, base)? {
+            Some(path) => {
+                let detail = "the names differ above the path, which is the longest end that both share";
+                repairs.push(new_repair("common-tail", detail));
+                path
+            }
+            None => return Err(names_disagree(old, new)),
+        },
         (Some(one), None) | (None, Some(one)) => existing_path(one, one, base, &mut repairs)?,
         (None, None) => return Err(malformed("a part of the diff names no file").into()),
     };
@@ -139,6 +146,49 @@ fn without_changes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames
         from: None,
         repairs,
     })
+}
+
+/// Returns the longest end of both names that is a file of the base, as in `diff -ru shop-1.0 shop-1.1`. Returns `None` if
+/// there is none, or if a name is itself a file: one of two files may be meant then.
+fn common_tail(
+    edit: &FileEdit<'_>,
+    old: &[u8],
+    new: &[u8],
+    base: &dyn Base,
+) -> Result<Option<RepoPath>, StopReason> {
+    let bare = |name| without_prefix(name).unwrap_or(name);
+    let parts = |name: &[u8]| {
+        name.split(|byte| *byte == b'/')
+            .map(<[u8]>::to_vec)
+            .collect::<Vec<_>>()
+    };
+    let (old_parts, new_parts) = (parts(bare(old)), parts(bare(new)));
+    let shared = old_parts
+        .iter()
+        .rev()
+        .zip(new_parts.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    for name in [old, bare(old), new, bare(new)] {
+        let name = std::str::from_utf8(name).unwrap_or_default();
+        let is_shared = name.split('/').count() <= shared;
+        if edit.extended.git_line.is_some() || (!is_shared && is_file(base, name)?) {
+            return Ok(None);
+        }
+    }
+    for count in (1..=shared).rev() {
+        let tail = new_parts
+            .get(new_parts.len() - count..)
+            .unwrap_or_default()
+            .join(&b'/');
+        if std::str::from_utf8(&tail).is_ok_and(|tail| !tail.is_empty())
+            && let Ok(path) = check_name(&tail, base)
+            && is_file(base, path.as_str())?
+        {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
 }
 
 fn names_disagree(a: &[u8], b: &[u8]) -> StopReason {

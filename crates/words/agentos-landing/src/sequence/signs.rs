@@ -1,56 +1,10 @@
-//! Evidence in an answer about the order of its parts.
+//! Parts of an answer that share a file.
 //!
-//! Owns: the evidence: a series of mails, and words for an alternative. Never: looks at the base.
+//! Owns: finding them by their names. Never: looks at the base.
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::parse::{
-    CodeFence, FileEdit, HeaderName, closes_fence, git_pairs, parse_fence, same_file, without_prefix,
-};
-
-/// Returns true if a line outside fences states that one part replaces another: they are not meant together.
-pub(super) fn offers_alternatives(answer: &[u8]) -> bool {
-    const STARTS: [&str; 12] = [
-        "alternatively",
-        "option 2",
-        "option b",
-        "option two",
-        "wait,",
-        "wait ",
-        "actually,",
-        "scratch that",
-        "on second thought",
-        "correction:",
-        "no, ",
-        "or, ",
-    ];
-    let mut fenced: Option<CodeFence<'_>> = None;
-    answer.split(|byte| *byte == b'\n').any(|line| {
-        match (parse_fence(line), fenced) {
-            // Inside a fence, "no, " or "actually," may be a line of the file.
-            (Some(_), Some(open)) if closes_fence(&open, line) => fenced = None,
-            (Some(open), None) => fenced = Some(open),
-            (_, _) => {}
-        }
-        let text = line.trim_ascii_start();
-        let text = text.get(..text.len().min(40)).unwrap_or(text);
-        let text = String::from_utf8_lossy(text).to_lowercase();
-        let text = text.trim_start_matches(['#', '*', ' ', '_']);
-        fenced.is_none() && STARTS.iter().any(|start| text.starts_with(start))
-    })
-}
-
-/// Returns true for two or more mails as `git format-patch` writes them: one for each commit, each made on the one
-/// before.
-pub(super) fn is_series(answer: &[u8]) -> bool {
-    let begins = |line: &&[u8]| {
-        line.strip_prefix(b"From ").is_some_and(|rest| {
-            let id = rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-            (id == 40 || id == 64) && rest.get(id) == Some(&b' ')
-        })
-    };
-    answer.split(|byte| *byte == b'\n').filter(begins).take(2).count() == 2
-}
+use crate::parse::{FileEdit, HeaderName, git_pairs, same_file, without_prefix};
 
 /// Indexes of the parts that share a file with others.
 #[derive(Default)]

@@ -395,7 +395,7 @@ fn a_link_leads_only_to_what_the_repository_holds() {
     a link that is there: does-not-apply: `latest` is stated as new, but already exists
     a file becomes a link: mode-change: `a.txt` has mode `120000`, which cannot be landed
     an agent's link in place of a file: mode-change: `a.txt` is a symbolic link on one side of the change and a file on the other
-    git's deletion of a file and its link: mode-change: `a.txt` is a symbolic link on one side of the change and a file on the other
+    git's deletion of a file and its link: does-not-apply: `a.txt` does not have the content that the answer deletes
     a file in place of a link: mode-change: `latest` is a symbolic link on one side of the change and a file on the other
     an edit of a file as a link: mode-change: `a.txt` is not a symbolic link
     an edit of a link as a file: symlink-traversal: `latest` is a symbolic link

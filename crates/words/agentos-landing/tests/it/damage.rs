@@ -229,6 +229,7 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     heredoc to the file
     heredoc to the file, turned
     envelope in a fence without end
+    before and after
     form feed
     svn
     hg
@@ -246,8 +247,8 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     context without marks, bare: malformed: a hunk has no lines
     a second copy of the edge: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file
     escaped line ends: no-diff: no edit was found in the answer
-    tags with a path: no-diff: no edit was found in the answer
-    tags old and new: no-diff: no edit was found in the answer
+    tags with a path: malformed: a hunk has no file name above it
+    tags old and new: no-diff: no edit was found in the answer: `edit` is not read as one
     tags file: no-diff: no edit was found in the answer
     head and branch: no-diff: no edit was found in the answer
     no path: malformed: a search/replace block has no path above it
@@ -260,8 +261,7 @@ fn each_kind_of_damage_lands_right_or_is_refused_for_a_reason() {
     numbers before the marks: malformed: a hunk has no lines
     heredoc to git apply: malformed: a diff is in the middle of a block of another kind
     envelope with a diff's names: malformed: a line of the patch belongs to no file
-    before and after: no-diff: no edit was found in the answer
-    before and after, whole: no-diff: no edit was found in the answer
+    before and after, whole: no-diff: no edit was found in the answer: a block without a path was skipped
     context only: empty: the answer changes nothing
     sed command: no-diff: no edit was found in the answer
     html page: does-not-apply: hunk 1 of `src/a.rs` does not land: the lines this hunk expects are not in the file

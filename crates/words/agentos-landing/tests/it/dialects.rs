@@ -91,7 +91,7 @@ const FIDELITY: &[(&str, &[u8], &str)] = &[
         b"\xef\xbb\xbfa\nb\n",
         "--- a/f\n+++ b/f\n@@ @@\n+new\n a\n b\n",
     ),
-    ("whole", b"\xef\xbb\xbfa\r\nb", "f.txt\n```\na\nB\n```\n"),
+    ("whole", b"\xef\xbb\xbfa\r\nb\r\nc", "f.txt\n```\na\nb\nC\n```\n"),
     (
         "no final newline",
         b"a\nb",
@@ -130,7 +130,7 @@ fn bytes_outside_the_edit_stay_and_added_lines_take_the_files_ways() {
     byte order mark: "\u{feff}a\nB\n"
     first line after the mark: "\u{feff}A\nb\n"
     new first line: "\u{feff}new\na\nb\n"
-    whole: "\u{feff}a\r\nB"
+    whole: "\u{feff}a\r\nb\r\nC"
     no final newline: "a\nB"
     added after the last line: "a\nb\nc"
     not utf-8: "caf�\nB\n"

@@ -36,6 +36,8 @@ mod peers;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod reading;
+#[cfg(test)]
 mod refusals;
 #[cfg(test)]
 mod scale;

@@ -50,7 +50,7 @@ fn lines_belong_to_the_outermost_part() {
         ("t.jsonl", jsonl),
         ("d.md", block.to_owned()),
         // A file whose text shows an edit.
-        ("d.md", "`d.md`\n```md\n# Doc\nwrite\n*** Delete File: b.c\n```\n".to_owned()),
+        ("d.md", "The complete file:\n`d.md`\n```md\n# Doc\nwrite\n*** Delete File: b.c\n```\n".to_owned()),
         ("p.md", format!("`p.md`\n````md\n# Doc\n\n```diff\n{DIFF}```\n````\n")),
         ("malformed", format!("`p.md`\n````md\n# Doc\n\n```diff\n{DIFF}```\n````\n\n`b.c`\n```diff\n--- a/b.c\n+++ b/b.c\n@@ @@\n-q\n+r\n```\n")),
         ("ambiguous", "`t.json`\n```json\n{\n  \"edits\": [],\n  \"v\": 2\n}\n```\n".to_owned()),

@@ -212,13 +212,24 @@ fn fences_that_begin_in_others_end_in_a_refusal() {
             megabytes_of(3, "````\n~~~x\nsome text\nsome text\n````\n"),
             "no-diff",
         ),
-        ("long fences", megabytes_of(3, "````rust\nx\n"), "too-large"),
+        ("long fences", megabytes_of(3, "````rust\nx\n"), "no-diff"),
         ("titled fences", megabytes_of(3, "f.py\n````py\nx\n"), "malformed"),
-        ("fences of JSON", megabytes_of(3, "```` json\n{\n"), "too-large"),
+        ("fences of JSON", megabytes_of(3, "```` json\n{\n"), "no-diff"),
         (
             "scripts without an end",
             megabytes_of(3, "````bash\ncat > x <<'EOF'\n"),
-            "too-large",
+            "malformed",
+        ),
+        ("marks of reasoning", megabytes_of(3, "<think>\n"), "malformed"),
+        (
+            "marks of calls",
+            megabytes_of(3, "<tool_call>\n{\"path\":\n"),
+            "malformed",
+        ),
+        (
+            "JSON without an end",
+            megabytes_of(3, "{\"path\": [\n"),
+            "malformed",
         ),
         (
             "patch files",

@@ -461,7 +461,7 @@ pub fn each_answer(show: &mut dyn FnMut(&[u8], &Memory)) {
         }
     }
     for odd in odd::all() {
-        show(odd.answer.as_bytes(), &odd.base());
+        show(&odd.answer, &odd.base());
     }
 }
 
@@ -507,7 +507,7 @@ fn several_forms_in_one_answer_land_together() {
     let edits = json!({"edits": [{"path": "b.rs", "search": "b() {}", "replace": "b() { 1 }"}]});
     let call = json!({"name": "Edit", "input": {"file_path": "b.rs", "old_string": "b() {}", "new_string": "b() { 1 }"}});
     let envelope = "*** Begin Patch\n*** Update File: b.rs\n@@\n-fn b() {}\n+fn b() { 1 }\n*** End Patch\n";
-    let whole = "Update `b.rs`:\n\n```rust\nfn b() { 1 }\n```\n";
+    let whole = "Here is the complete `b.rs`:\n\n```rust\nfn b() { 1 }\n```\n";
     let forms = [
         format!("{diff}\n{block}"),
         format!("{diff}\n```json\n{edits}\n```\n"),
@@ -515,8 +515,17 @@ fn several_forms_in_one_answer_land_together() {
         format!("{diff}\n{call}\n"),
         format!("{diff}\n{envelope}"),
         format!("{diff}\n{whole}"),
-        format!("{diff}\n{}", whole.replace("Update `b.rs`", "**File:** `b.rs`")),
-        format!("{diff}\n{}", whole.replace("Update `b.rs`:", "`b.rs` (updated)")),
+        format!(
+            "{diff}\n{}",
+            whole.replace(
+                "Here is the complete `b.rs`:",
+                "The complete file:\n\n**File:** `b.rs`"
+            )
+        ),
+        format!(
+            "{diff}\n{}",
+            whole.replace("Here is the complete `b.rs`:", "`b.rs` (complete file)")
+        ),
     ];
     for answer in forms {
         let base = base();

@@ -4,7 +4,7 @@
 //! this is compiled, every text file below those folders (`:` between them). Never: forgives a wrong result.
 
 mod damage;
-mod edits;
+pub mod edits;
 mod shares;
 mod vary;
 mod write;

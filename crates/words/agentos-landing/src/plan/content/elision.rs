@@ -3,12 +3,12 @@
 //! Owns: cutting hunks at such lines. Never: removes or adds a line that is not shown.
 
 use crate::budget::WorkBudget;
-use crate::elided::is_elision;
 use crate::locate::TargetFile;
 use crate::parse::{Hunk, HunkLine, LineMark, StatedLines, new_repair};
 use crate::placement::{self, PlacedHunks};
 use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
+use crate::results::placeholder::is_elision;
 use crate::text::{FileLines, TextLine, leading_blanks, trim};
 use crate::{FileReport, HunkReport, Refusal};
 
@@ -156,6 +156,7 @@ fn cut_at_gaps<'a>(hunk: &Hunk<'a>, budget: &mut WorkBudget) -> Result<Option<Ve
     // Only the first piece is at the stated line, and the lines of the others are unknown. Repairs are reported once,
     // with the first piece; what may continue the hunk is below its last piece.
     let without_lines = Hunk {
+        cell: None,
         lines: Vec::new(),
         stated: StatedLines::default(),
         inline: hunk.inline.clone(),

@@ -1,4 +1,4 @@
-//! The blob ids of a file's `index` line, as evidence of what its edits must come to.
+//! The blob ids of a file's `index` line, as evidence of the result that its edits must reach.
 //!
 //! Owns: what an id proves and what it contradicts. Never: uses a new id if the old one does not name the base.
 //!

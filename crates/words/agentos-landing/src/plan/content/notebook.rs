@@ -31,6 +31,8 @@ pub(super) struct NotebookText<'n> {
 
 /// Source of a cell, as a list with a string for each line.
 struct CellSource {
+    /// Id of the cell, with its quotes. `None` in notebooks of versions without ids.
+    id: Option<Range<usize>>,
     /// First of its lines in the text of all cells.
     first: usize,
     /// Each string of the list, with its quotes.
@@ -46,13 +48,18 @@ impl<'n> NotebookText<'n> {
         let mut sources = Vec::new();
         scanner.scan_object(&mut |scanner, key| match key {
             "cells" => scanner.scan_list(&mut |scanner| {
+                let (mut id, mut source) = (None, None);
                 scanner.scan_object(&mut |scanner, key| {
                     let value = scanner.skip_value()?;
-                    if key == "source" {
-                        sources.push(value);
+                    match key {
+                        "id" => id = Some(value),
+                        "source" => source = Some(value),
+                        _ => {}
                     }
                     Some(())
-                })
+                })?;
+                sources.extend(source.map(|source| (source, id)));
+                Some(())
             }),
             _ => scanner.skip_value().map(|_| ()),
         })?;
@@ -64,13 +71,13 @@ impl<'n> NotebookText<'n> {
             escapes: content.is_ascii() && content.windows(2).any(|pair| pair == b"\\u"),
         };
         let mut lines = 0;
-        for source in &sources {
+        for (source, id) in &sources {
             // A cell in another form stays out of the text, so an edit of it finds no place.
-            if let Some(count) = view.add_cell(source.clone(), lines) {
+            if let Some(count) = view.add_cell(source.clone(), id.clone(), lines) {
                 lines += count;
             }
         }
-        view.sources = sources;
+        view.sources = sources.into_iter().map(|(source, _)| source).collect();
         Some(view)
     }
 
@@ -108,7 +115,7 @@ impl<'n> NotebookText<'n> {
 
     /// Adds the lines of a cell. Returns their number, with the line that ends the cell, or `None` if the source is no
     /// list of lines.
-    fn add_cell(&mut self, source: Range<usize>, first: usize) -> Option<usize> {
+    fn add_cell(&mut self, source: Range<usize>, id: Option<Range<usize>>, first: usize) -> Option<usize> {
         let mut scanner = JsonScanner {
             content: self.content.get(..source.end)?,
             at: source.start,
@@ -134,11 +141,29 @@ impl<'n> NotebookText<'n> {
         self.text.extend_from_slice(b"\0\n");
         let count = strings.len() + 1;
         self.cells.push(CellSource {
+            id,
             first,
             strings,
             ends_in_newline,
         });
         Some(count)
+    }
+
+    /// Returns the notebook with another text in the cell of this id. Returns `None` if no cell or several have the id.
+    pub(super) fn replace_cell(&self, id: &str, text: &[u8]) -> Option<Vec<u8>> {
+        let has_id = |cell: &&CellSource| {
+            let quoted = cell.id.clone().and_then(|range| self.content.get(range));
+            quoted.is_some_and(|quoted| serde_json::from_slice::<String>(quoted).is_ok_and(|own| own == id))
+        };
+        let mut cells = self.cells.iter().filter(has_id);
+        let (Some(cell), None) = (cells.next(), cells.next()) else {
+            return None;
+        };
+        self.write_back(&[LineSplice {
+            start: cell.first,
+            end: cell.first + cell.strings.len(),
+            bytes: text.to_vec(),
+        }])
     }
 
     /// Returns the notebook with edited lines. Returns `None` if an edit is not inside one cell, or if the lists are not

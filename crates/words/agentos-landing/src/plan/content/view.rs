@@ -119,6 +119,30 @@ impl<'c> FileView<'c> {
 /// Result of the edits of one file.
 type EditedFile = Result<Arc<[u8]>, StopReason>;
 
+/// Returns a notebook with another text in one of its cells.
+pub(super) fn replace_cell(
+    content: &[u8],
+    id: &str,
+    hunks: &[&Hunk<'_>],
+    report: &mut FileReport,
+) -> EditedFile {
+    let text = crate::placement::content_of(hunks.iter().flat_map(|hunk| &hunk.lines));
+    let new = NotebookText::read(content).and_then(|cells| cells.replace_cell(id, &text));
+    match (new, hunks.len()) {
+        (Some(new), 1) => {
+            report.hunks.push(super::whole_report());
+            Ok(Arc::from(new))
+        }
+        (_, _) => {
+            let message = format!("`{}` has no cell, or several, with this id", report.path);
+            Err(crate::refusal::malformed(message)
+                .at(&report.path)
+                .hint("quote whole lines of one cell")
+                .into())
+        }
+    }
+}
+
 /// Places the edits of a notebook in its lines and in those of its cells. They must mean the same, or only one of the
 /// two may leave a notebook.
 pub(super) fn place_in_views(

@@ -11,7 +11,7 @@ pub struct Odd {
     name: &'static str,
     path: &'static str,
     base: Vec<u8>,
-    pub answer: String,
+    pub answer: Vec<u8>,
     expected: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ pub fn all() -> Vec<Odd> {
         name,
         path,
         base: base.to_vec(),
-        answer,
+        answer: answer.into_bytes(),
         expected: expected.to_vec(),
     };
     let french = FRENCH.replace("Paris", "Orléans");
@@ -68,7 +68,31 @@ pub fn all() -> Vec<Odd> {
         "c".repeat(40)
     );
     let cell = "--- a/n.ipynb\n+++ b/n.ipynb\n@@ @@\n import math\n-print(1)\n+print(2)\n".to_owned();
+    let patch = format!(
+        "--- a/src/a.rs\r\n+++ b/src/a.rs\r\n{}",
+        hunk.replace('\n', "\r\n")
+    );
+    let utf16 = Odd {
+        answer: wide(&patch),
+        ..odd(
+            "a patch of PowerShell",
+            "src/a.rs",
+            RUST.as_bytes(),
+            String::new(),
+            rust.as_bytes(),
+        )
+    };
+    let all = serde_json::json!({"name": "Edit", "input": {"file_path": "src/a.rs", "old_string": "fn ", "new_string": "pub fn ",
+        "replace_all": true}});
     vec![
+        utf16,
+        odd(
+            "every place of a text",
+            "src/a.rs",
+            RUST.as_bytes(),
+            all.to_string(),
+            RUST.replace("fn ", "pub fn ").as_bytes(),
+        ),
         odd(
             "a diff of git, edited by hand",
             "src/lib.rs",
@@ -118,8 +142,10 @@ pub fn all() -> Vec<Odd> {
 #[test]
 fn an_answer_for_an_odd_file_lands_as_it_was_meant() {
     for odd in all() {
-        let landed = land(odd.answer.as_bytes(), &odd.base(), &LandOptions::default());
-        let landed = landed.unwrap_or_else(|error| panic!("{}: {error}\n{}", odd.name, odd.answer));
+        let landed = land(&odd.answer, &odd.base(), &LandOptions::default());
+        let landed = landed.unwrap_or_else(|error| {
+            panic!("{}: {error}\n{}", odd.name, String::from_utf8_lossy(&odd.answer))
+        });
         let after = odd.base().after(&landed.change);
         assert_eq!(
             String::from_utf8_lossy(&after[odd.path].1),

@@ -27,7 +27,7 @@ fn cases() -> Vec<(&'static str, &'static str, String)> {
     let edits = json!({"edits": [{"path": "src/a.rs", "search": "fn one", "replace": "fn 1"}]}).to_string();
     let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-fn one() {\n+fn 1() {\n";
     vec![
-        ("no-diff", "a call that was cut off", cut),
+        ("malformed", "a call that was cut off", cut),
         ("malformed", "edits that were cut off", edits.split_at(edits.len() - 9).0.to_owned()),
         ("malformed", "a second call that was cut off", format!("{whole}\n{{\"type\": \"tool_use\", \"name\"")),
         (
@@ -37,10 +37,8 @@ fn cases() -> Vec<(&'static str, &'static str, String)> {
         ),
         (
             "malformed",
-            "an argument that nobody knows",
-            json!([{"name": "Edit", "input": {"path": "a", "old_str": "a", "new_str": "b", "fuzz": 3}},
-                {"name": "Edit", "input": edit()}])
-            .to_string(),
+            "an unknown argument of a call that writes a file",
+            call("Write", json!({"path": "src/new.rs", "content": "fn a() {}", "fuzz": 3})),
         ),
         ("no-diff", "a call of a shell alone", call("bash", json!({"command": "sed -i s/a/b/ src/a.rs"}))),
         ("no-diff", "a view alone", call("view", json!({"path": "src/a.rs"}))),
@@ -51,8 +49,8 @@ fn cases() -> Vec<(&'static str, &'static str, String)> {
         ),
         (
             "ambiguous",
-            "all of several occurrences",
-            call("Edit", json!({"path": "src/a.rs", "old_str": "go();", "new_str": "stay();", "replace_all": true})),
+            "another number of occurrences than stated",
+            call("Edit", json!({"path": "src/a.rs", "old_str": "go();", "new_str": "stay();", "expected_replacements": 3})),
         ),
         (
             "does-not-apply",
@@ -89,7 +87,7 @@ fn cases() -> Vec<(&'static str, &'static str, String)> {
             "a path that climbs",
             call("create", json!({"command": "create", "path": "/workspace/../x", "file_text": "x\n"})),
         ),
-        ("no-diff", "a patch that was cut off", json!({"name": "apply_patch", "arguments": {"input": patch}}).to_string()),
+        ("malformed", "a patch that was cut off", json!({"name": "apply_patch", "arguments": {"input": patch}}).to_string()),
         (
             "malformed",
             "text outside the arguments",
@@ -103,7 +101,7 @@ fn cases() -> Vec<(&'static str, &'static str, String)> {
                 .to_owned(),
         ),
         (
-            "malformed",
+            "ambiguous",
             "a file of Cursor with parts left out",
             "```rust:src/a.rs\n// ... existing code ...\nfn two() {\n    stay();\n}\n```\n".to_owned(),
         ),

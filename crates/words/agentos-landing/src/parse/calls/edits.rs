@@ -1,0 +1,93 @@
+//! Edits as calls state them.
+//!
+//! Owns: their shapes. Never: reads an argument.
+
+use std::borrow::Cow;
+
+use crate::Dialect;
+use crate::parse::model::{
+    EditBody, FileClaim, FileEdit, Hunk, HunkLine, LineMark, PlaceCount, StatedLines, TextReplacement,
+};
+use crate::parse::pair::pair_lines;
+use crate::text::{LineEnding, split_lines};
+
+/// Returns the edit that replaces one text, in one place or in several.
+pub(super) fn replace(path: &str, old: &str, new: &str, count: PlaceCount) -> FileEdit<'static> {
+    let texts = |text: &str| -> Vec<Vec<u8>> {
+        split_lines(text.as_bytes())
+            .iter()
+            .map(|line| line.text.to_vec())
+            .collect()
+    };
+    let (search, replace) = (texts(old), texts(new));
+    let old_lines: Vec<&[u8]> = search.iter().map(Vec::as_slice).collect();
+    let new_lines: Vec<&[u8]> = replace.iter().map(Vec::as_slice).collect();
+    let mut hunk = Hunk {
+        lines: pair_lines(&old_lines, &new_lines),
+        ..Hunk::default()
+    };
+    // An empty search text occurs everywhere; it marks a new file.
+    if !old.is_empty() {
+        hunk.inline = Some(TextReplacement {
+            search: Cow::Owned(old.to_owned().into_bytes()),
+            replace: Cow::Owned(new.to_owned().into_bytes()),
+            count,
+        });
+    }
+    let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
+    edit.body = EditBody::Hunks(vec![hunk]);
+    edit
+}
+
+fn added_lines(text: &str) -> Vec<HunkLine<'static>> {
+    split_lines(text.as_bytes())
+        .iter()
+        .map(|line| HunkLine {
+            mark: LineMark::Add,
+            text: Cow::Owned(line.text.to_vec()),
+            cr: line.eol == LineEnding::CrLf,
+            no_newline: line.eol == LineEnding::Missing,
+        })
+        .collect()
+}
+
+pub(super) fn whole_file(path: &str, text: &str, claim: FileClaim) -> FileEdit<'static> {
+    FileEdit {
+        body: EditBody::Whole(added_lines(text)),
+        claim,
+        ..FileEdit::of_path(Dialect::WholeFile, path.as_bytes())
+    }
+}
+
+/// Returns an insertion below a line. It has no context, so it has a place in an empty file only.
+///
+/// With the file as it was shown (`LandOptions::seen`) a number could be counted in it. It is refused all the same: the
+/// number is the only evidence, models count wrong by a line or two, and nothing in the file contradicts a wrong one.
+/// Seen content proves which file was meant and not which line. The refusal asks for the lines around the place; every
+/// agent with `insert` also has `str_replace`, which quotes them.
+pub(super) fn insert(path: &str, line: u64, text: &str) -> FileEdit<'static> {
+    let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
+    let mut lines = added_lines(text);
+    lines.iter_mut().for_each(|line| line.no_newline = false);
+    edit.body = EditBody::Hunks(vec![Hunk {
+        stated: StatedLines {
+            old_start: Some(line),
+            old_count: Some(0),
+            ..StatedLines::default()
+        },
+        lines,
+        ..Hunk::default()
+    }]);
+    edit
+}
+
+/// Returns the edit that gives the text of a notebook's cell.
+pub(super) fn replace_cell(path: &str, id: &str, text: &str) -> FileEdit<'static> {
+    let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
+    edit.body = EditBody::Hunks(vec![Hunk {
+        cell: Some(id.to_owned()),
+        lines: added_lines(text),
+        ..Hunk::default()
+    }]);
+    edit
+}
