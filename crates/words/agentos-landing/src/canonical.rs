@@ -107,6 +107,14 @@ pub(crate) fn blob_id(content: &[u8]) -> String {
     to_hex(&hash.finalize())
 }
 
+/// Minimum length of a blob id that is compared. A shorter prefix may match by chance.
+pub(crate) const MIN_ID: usize = 7;
+
+/// Returns true if the content has this id, which may be abbreviated.
+pub(crate) fn has_id(content: &[u8], id: &str) -> bool {
+    id.len() >= MIN_ID && blob_id(content).starts_with(id)
+}
+
 /// Writes bytes as lower-case hexadecimal.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -250,12 +250,11 @@ fn check_together(
         }
     }
     let mut edits = cut.segments.iter().filter(|segment| segment.kind.may_edit());
-    let is_quoted = |segment: &Segment<'_>| segment.is_quoted();
     // A mail that is quoted as a whole is forwarded. A quotation next to other text is an example.
     let prose = |line: &TextLine<'_>| !trim(line.text).is_empty() && !trim(line.text).starts_with(b">");
     let is_forwarded = || !cut.lines.iter().any(prose);
-    if edits.clone().any(is_quoted)
-        && !edits.all(|edit| is_quoted(edit) && !edit.margin.contains(&b'>'))
+    if edits.clone().any(Segment::is_quoted)
+        && !edits.all(|edit| edit.is_quoted() && !edit.margin.contains(&b'>'))
         && !is_forwarded()
     {
         let message = "an indented or quoted patch is next to other text: it may be an example";

@@ -1,6 +1,7 @@
 //! Checks of the result, once, after all dialects: text that no author means to be in a file.
 //!
-//! Owns: what is refused whatever policy says. Never: looks at the answer; only base and result count.
+//! Owns: what is refused whatever policy says. Never: looks at the answer. Only base, result, and the ids that the answer
+//! gives for its results count.
 //!
 //! | added text, which the base lacks | refused, unless |
 //! |---|---|
@@ -12,7 +13,9 @@
 
 pub(crate) mod placeholder;
 
-use crate::canonical::blob_id;
+use std::collections::HashMap;
+
+use crate::canonical::has_id;
 use crate::compare::line_edits;
 use crate::parse::{is_in, parse_fence};
 use crate::refusal::{ambiguous, malformed};
@@ -39,9 +42,14 @@ impl<'l> ChangedRun<'l> {
 /// # Errors
 /// Fails for the first file with a text that nobody means to be in it.
 pub(crate) fn check_results(change: &Change, reports: &[FileReport], stated: &[&str]) -> Result<(), Refusal> {
+    let dialects = reports
+        .iter()
+        .map(|report| (report.path.as_str(), report.dialect));
+    // If two reports have one path, the first counts.
+    let dialects: HashMap<&str, Dialect> = dialects.rev().collect();
     for file in change.files() {
-        let dialect = reports.iter().find(|report| report.path == file.path.as_str());
-        let dialect = dialect.map_or(Dialect::UnifiedDiff, |report| report.dialect);
+        let dialect = dialects.get(file.path.as_str()).copied();
+        let dialect = dialect.unwrap_or(Dialect::UnifiedDiff);
         match check_file(file, dialect) {
             Err(refusal) if !is_proven(file, stated) => return Err(refusal.at(file.path.as_str())),
             Err(_) | Ok(()) => {}
@@ -51,14 +59,8 @@ pub(crate) fn check_results(change: &Change, reports: &[FileReport], stated: &[&
 }
 
 fn is_proven(file: &FileChange, stated: &[&str]) -> bool {
-    /// Minimum length of an id that is compared. A shorter prefix may match by chance.
-    const TELLING: usize = 7;
-    let mut telling = stated.iter().filter(|id| id.len() >= TELLING).peekable();
-    let Some(new) = file.new.as_ref().filter(|_| telling.peek().is_some()) else {
-        return false;
-    };
-    let id = blob_id(&new.content);
-    telling.any(|stated| id.starts_with(stated))
+    let new = file.new.as_ref();
+    new.is_some_and(|new| stated.iter().any(|id| has_id(&new.content, id)))
 }
 
 fn check_file(file: &FileChange, dialect: Dialect) -> Result<(), Refusal> {

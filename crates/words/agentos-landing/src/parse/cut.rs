@@ -422,17 +422,16 @@ impl<'a> AnswerWalk<'_, 'a> {
                     .and_then(|line| line.get(..mark.place.start))
                     .unwrap_or_default();
                 let is_word = before.ends_with(b" ") && !trim(before).is_empty();
-                let may_edit = || self.segments.iter().any(|segment| segment.kind.may_edit());
-                if self.fences.is_empty() && !(is_word && may_edit()) {
+                let may_edit = self.segments.iter().any(|segment| segment.kind.may_edit());
+                if self.fences.is_empty() && !(is_word && may_edit) {
                     // The server removed the opening mark.
                     for segment in self.segments.iter_mut().skip(self.drafts) {
                         segment.kind = SegmentKind::Reasoning;
                     }
                     self.drafts = self.segments.len();
                     self.pair_marks.clear();
-                } else if self.segments.iter().any(|segment| segment.kind.may_edit()) {
-                    let message =
-                        "a mark that ends reasoning is below edits, inside a fence: they may be a draft";
+                } else if may_edit {
+                    let message = "a mark that ends reasoning is below edits, in a fence or a sentence: they may be a draft";
                     self.push(SegmentKind::Broken(ambiguous(message)), at, at + 1, b"");
                 }
                 self.cut_line(at, mark.place.end);

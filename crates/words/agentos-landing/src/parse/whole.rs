@@ -49,12 +49,10 @@ pub(super) fn block_kind<'a>(
     is_tracked: IsTracked<'_>,
 ) -> Option<SegmentKind<'a>> {
     let kind = fence_language(&open);
-    let opens =
-        |line: &TextLine<'_>| begins_edit(line.text) || super::blocks::opening_marks(line.text).is_some();
     let title = any_path_of(lines, at, &open, is_tracked).filter(|_| !NOT_FILES.contains(&kind));
     let is_command = COMMANDS.contains(&kind);
     if let Some(title) = title.filter(|title| !(title.only_mentioned && is_command)) {
-        if title.only_mentioned && body.iter().any(opens) {
+        if title.only_mentioned && body.iter().any(opens_edit) {
             return None;
         }
         if !title.only_mentioned {
@@ -71,7 +69,7 @@ pub(super) fn block_kind<'a>(
         };
         return Some(SegmentKind::File { title, claim, flaw });
     }
-    if body.iter().any(opens) {
+    if body.iter().any(opens_edit) {
         return None;
     }
     let comment = body
@@ -86,6 +84,11 @@ pub(super) fn block_kind<'a>(
     })
 }
 
+/// Returns true if an edit of another dialect may begin at this line.
+fn opens_edit(line: &TextLine<'_>) -> bool {
+    begins_edit(line.text) || super::blocks::opening_marks(line.text).is_some()
+}
+
 /// Returns true if the block below a path is that file, whatever it contains: it holds an edit only if it begins with
 /// one.
 ///
@@ -97,7 +100,6 @@ fn owns_block(
     body: &[TextLine<'_>],
     is_tracked: IsTracked<'_>,
 ) -> Result<bool, Refusal> {
-    let opens = |text: &[u8]| begins_edit(text) || super::blocks::opening_marks(text).is_some();
     let mut said = body.iter().filter(|line| !trim(line.text).is_empty());
     // A path may be between the fence and the edit.
     let first = said.next();
@@ -108,7 +110,7 @@ fn owns_block(
     });
     let shows = |at: usize| super::blocks::block_end(body, at).is_some() || super::cut::begins_diff(body, at);
     let second = said.next().filter(|_| named);
-    if first.into_iter().chain(second).any(|line| opens(line.text)) {
+    if first.into_iter().chain(second).any(opens_edit) {
         return Ok(false);
     }
     // Fences inside explain why the outer one is longer: it is a file that shows them.

@@ -16,6 +16,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::budget::WorkBudget;
+use crate::canonical::has_id;
 use crate::locate::TargetFile;
 use crate::parse::{EditBody, FileEdit, Hunk, HunkLine, new_repair};
 use crate::placement::{self, content_of, hunks_of};
@@ -28,7 +29,7 @@ use crate::{
     RefusalCode, applied, merge, whole,
 };
 
-use named::{has_id, names_base, names_result};
+use named::{names_base, names_result};
 use repeated::{distinct_hunks, duplicate_repair, hunk_texts, place_repeated};
 use view::FileView;
 

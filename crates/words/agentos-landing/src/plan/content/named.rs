@@ -12,7 +12,7 @@
 
 use super::view::FileView;
 use crate::budget::WorkBudget;
-use crate::canonical::blob_id;
+use crate::canonical::{MIN_ID, has_id};
 use crate::locate::{HunkPlace, SoughtHunk, TargetFile, order, possible_places};
 use crate::parse::{FileEdit, Hunk, LineMark, new_repair};
 use crate::placement;
@@ -21,15 +21,8 @@ use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::{LineSplice, hunk_splices};
 use crate::{FileReport, HunkReport, Refusal, Rung};
 
-/// Minimum length of a blob id that is compared. A shorter prefix may match by chance.
-const TELLING: usize = 7;
 /// Length of the ids that [`blob_id`] computes. A repository with SHA-256 has others.
 const FULL: usize = 40;
-
-/// Returns true if the content has this id, which may be abbreviated.
-pub(super) fn has_id(content: &[u8], id: &str) -> bool {
-    id.len() >= TELLING && blob_id(content).starts_with(id)
-}
 
 /// Returns true if the `index` line names the blob of the base as the old one.
 pub(super) fn names_base(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> bool {
@@ -46,7 +39,7 @@ pub(super) fn names_result(parts: &[(&FileEdit<'_>, &ResolvedPart)]) -> bool {
 
 fn is_base(named: Option<&String>, resolved: &ResolvedPart) -> bool {
     match (named, &resolved.id) {
-        (Some(named), Some(id)) => named.len() >= TELLING && id.starts_with(named.as_str()),
+        (Some(named), Some(id)) => named.len() >= MIN_ID && id.starts_with(named.as_str()),
         (Some(_) | None, _) => false,
     }
 }
@@ -59,7 +52,7 @@ pub(super) fn result_id<'e>(parts: &[(&'e FileEdit<'_>, &ResolvedPart)]) -> Opti
     let same = parts
         .iter()
         .all(|(edit, resolved)| edit.extended.index == first.extended.index && names_base(edit, resolved));
-    let tells = new.len() >= TELLING && new.bytes().any(|byte| byte != b'0');
+    let tells = new.len() >= MIN_ID && new.bytes().any(|byte| byte != b'0');
     (known && same && tells).then_some(new.as_str())
 }
 
