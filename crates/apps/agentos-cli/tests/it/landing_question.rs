@@ -2,13 +2,10 @@
 
 #![cfg(unix)]
 
-use std::io::{Read, Write};
-use std::process::Stdio;
-
 use agentos_testkit::cli::Cli;
 use agentos_testkit::repo::{TestRepo, write_file};
 
-use crate::support::{WORKFLOW_EDIT, agentos, call_on_terminal, pipe_in, run_in, small_repo};
+use crate::support::{WORKFLOW_EDIT, agentos, answer_on_terminal, pipe_in, run_in, small_repo};
 
 /// The end of the question.
 const QUESTION: &str = "[e]xplain: ";
@@ -19,30 +16,13 @@ const EDIT: &str = "run -p command -- sed -i 's/a - b/a + b/' src/lib.rs";
 /// on screen, if no terminal can be made.
 fn on_terminal(cli: &Cli, repo: &TestRepo, call: &str, lines: &[&str]) -> Option<(Option<i32>, String)> {
     let line = format!("NO_COLOR=1 exec {} {call}", env!("CARGO_BIN_EXE_agentos"));
-    let mut child = call_on_terminal(cli, repo.path(), (100, 40), &line)?
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let (mut seen, mut answered) = (Vec::new(), 0);
-    let mut piece = [0; 1024];
-    for line in lines {
-        while !String::from_utf8_lossy(&seen[answered..]).contains(QUESTION) {
-            let length = screen.read(&mut piece).unwrap();
-            assert!(length > 0, "{line}: {}", String::from_utf8_lossy(&seen));
-            seen.extend_from_slice(&piece[..length]);
-        }
-        answered = seen.len();
-        keys.write_all(line.as_bytes()).unwrap();
-    }
-    screen.read_to_end(&mut seen).unwrap();
-    let seen = String::from_utf8_lossy(&seen).replace('\r', "");
+    let (code, seen) = answer_on_terminal(cli, repo.path(), (100, 40), &line, QUESTION, lines)?;
+    let seen = seen.replace('\r', "");
     // What is drawn while a program works is cleared before the next text.
     let seen = seen
         .rsplit_once("\u{1b}[2K")
         .map_or(seen.as_str(), |(_, rest)| rest);
-    Some((child.wait().unwrap().code(), seen.to_owned()))
+    Some((code, seen.to_owned()))
 }
 
 fn is_landed(repo: &TestRepo) -> bool {

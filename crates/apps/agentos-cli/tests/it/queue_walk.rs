@@ -2,13 +2,10 @@
 
 #![cfg(unix)]
 
-use std::io::{Read, Write};
-use std::process::Stdio;
-
 use agentos_testkit::repo::{TestRepo, set_mode, write_file};
 use serde_json::Value;
 
-use crate::support::{WORKFLOW_EDIT, agentos, call_on_terminal, pipe_in, run_in, small_repo};
+use crate::support::{WORKFLOW_EDIT, agentos, answer_on_terminal, pipe_in, run_in, small_repo};
 
 /// The end of every question of the walk.
 const QUESTION: &str = "[q]uit: ";
@@ -18,29 +15,7 @@ const FILE: &str = ".github/workflows/ci.yml";
 /// with a word on screen, if no terminal can be made.
 fn walk(repo: &TestRepo, editor: &str, lines: &[&str]) -> Option<(Option<i32>, String)> {
     let line = format!("EDITOR='{editor}' exec {} approve", env!("CARGO_BIN_EXE_agentos"));
-    let mut child = call_on_terminal(&agentos(), repo.path(), (100, 50), &line)?
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let (mut seen, mut answered) = (Vec::new(), 0);
-    let mut piece = [0; 1024];
-    for line in lines {
-        // Only what came after the last answer: the question before is on the screen too.
-        while !String::from_utf8_lossy(&seen[answered..]).contains(QUESTION) {
-            let length = screen.read(&mut piece).unwrap();
-            assert!(length > 0, "{line}: {}", String::from_utf8_lossy(&seen));
-            seen.extend_from_slice(&piece[..length]);
-        }
-        answered = seen.len();
-        keys.write_all(line.as_bytes()).unwrap();
-    }
-    screen.read_to_end(&mut seen).unwrap();
-    Some((
-        child.wait().unwrap().code(),
-        String::from_utf8_lossy(&seen).into_owned(),
-    ))
+    answer_on_terminal(&agentos(), repo.path(), (100, 50), &line, QUESTION, lines)
 }
 
 /// A workflow of twenty lines.

@@ -1,7 +1,8 @@
 //! What the tests share: the program, a small repository, answers.
 
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use agentos_testkit::cli::{Cli, CliOutput, program};
 use agentos_testkit::redact::Redactor;
@@ -249,4 +250,39 @@ pub fn call_on_terminal(
         .env("SHELL", "/bin/sh")
         .env("TERM", "xterm");
     Some(command)
+}
+
+/// Makes the call of a shell's line on a terminal of its own and types a line at each `question`. Returns the exit code and the
+/// screen. `None`, with a word on screen, if no terminal can be made.
+pub fn answer_on_terminal(
+    cli: &Cli,
+    dir: &Path,
+    size: (usize, usize),
+    call: &str,
+    question: &str,
+    lines: &[&str],
+) -> Option<(Option<i32>, String)> {
+    let mut child = call_on_terminal(cli, dir, size, call)?
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (mut seen, mut answered) = (Vec::new(), 0);
+    let mut piece = [0; 1024];
+    for line in lines {
+        // Only what came after the last answer: the question before is on the screen too.
+        while !String::from_utf8_lossy(&seen[answered..]).contains(question) {
+            let length = screen.read(&mut piece).unwrap();
+            assert!(length > 0, "{line}: {}", String::from_utf8_lossy(&seen));
+            seen.extend_from_slice(&piece[..length]);
+        }
+        answered = seen.len();
+        keys.write_all(line.as_bytes()).unwrap();
+    }
+    screen.read_to_end(&mut seen).unwrap();
+    Some((
+        child.wait().unwrap().code(),
+        String::from_utf8_lossy(&seen).into_owned(),
+    ))
 }
