@@ -19,6 +19,8 @@ mod dialects;
 #[cfg(test)]
 mod feedback;
 #[cfg(test)]
+mod field_cases;
+#[cfg(test)]
 mod git_directory;
 #[cfg(test)]
 mod hostile;
