@@ -100,7 +100,7 @@ impl App {
         if !(is_watched && outcome.is_done() && outcome.outcome == OutcomeKind::Landed) {
             return;
         }
-        // The change is on the tape, also that of a tool. One that cannot be read is no reason to hide the outcome.
+        // The tape holds the change, also if a tool made it. If the change cannot be read, the outcome is still shown.
         if let Ok(diff) = self.host.run_text(Some(outcome.run.as_str()), RunText::Diff) {
             let size = screen::screen_size(self.host.environment());
             last_line::print(render::diff::format_view(&diff, size).trim_end());

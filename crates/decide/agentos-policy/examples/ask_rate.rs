@@ -1,6 +1,6 @@
 //! Measures how many commits the presets would ask about because of a loss, and how many with other limits.
 //!
-//! Owns: the table. Never: decides by rules of its own, since every number comes from `PolicySet::decide`, or reads a history:
+//! Owns: the table. Never: decides, since every number comes from `PolicySet::decide`, or reads a history:
 //! `scripts/bench/ask_rate.py` calls this program and writes commits to its standard input.
 //!
 //! | line | meaning |

@@ -1,4 +1,4 @@
-//! Lines and files that a change takes away, counted so that moved text is no loss.
+//! Lines and files that a change takes away, counted so that moved text does not count as lost.
 //!
 //! Owns: the counts and what they mean. Never: judges them; rules do.
 //!

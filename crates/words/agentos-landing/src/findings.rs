@@ -20,8 +20,8 @@
 //!    values.
 //! 5. Values that look random without any of this are only a hint (`maybe_secrets`).
 //! 6. NUL bytes in a file that was text, direction marks, tag characters and characters of no width.
-//! 7. Files whose new text as a whole is a diff, although the old text was none; lines that begin or end with a control mark
-//!    of a chat template.
+//! 7. Files whose new text is a diff from its first to its last line, although the old text was not; lines that begin or end
+//!    with a control mark of a chat template.
 //!
 //! # What goes wrong without a step
 //!
@@ -79,7 +79,7 @@ pub struct Findings {
     /// Values that look random and have no known form. This is a hint, since digests and ids look the same.
     #[serde(default)]
     pub maybe_secrets: Vec<Finding>,
-    /// Files whose new text has a part of an answer in it: it is a diff and the old text was none, so an edit was probably
+    /// Files whose new text has a part of an answer in it: it is a diff and the old text was not, so an edit was probably
     /// written into the file that it should change; or a line begins or ends with a control mark of a chat template. At most
     /// one of each kind for each file.
     #[serde(default)]

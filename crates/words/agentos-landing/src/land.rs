@@ -297,7 +297,7 @@ impl<'b> TrackedPaths<'b> {
         let path = std::str::from_utf8(path)
             .ok()
             .filter(|path| path.len() <= LONGEST);
-        // A name that leaves the repository is none of the base.
+        // A name that leaves the repository is not in the base.
         let Some(path) = path.and_then(|path| RepoPath::of_base(path).ok()) else {
             return false;
         };

@@ -24,7 +24,7 @@
 //!    | `Blanks` | the number of blanks between words |
 //!    | `Typography` | look-alikes such as curly quotes |
 //!
-//! 3. Headings and anchors. A place above a line that the hunk names behind its `@@` is none ([`anchors`]);
+//! 3. Headings and anchors. A place above a line that the hunk names behind its `@@` is left out ([`anchors`]);
 //!    below it, the only one is taken ([`below_anchors`]).
 //! 4. The hunks together ([`order::choose_places`]). The places of one file must not overlap and must keep one order,
 //!    that of the answer or that of the stated lines. This often leaves one candidate of several.

@@ -1,6 +1,6 @@
 //! Reads the bytes of an answer: cuts them once into parts, and reads each part in the dialect that its form claims.
 //!
-//! Owns: what is an edit, and what only shows one. Never: decides where an edit belongs, or reads a text twice.
+//! Owns: what is an edit, and what only shows one. Never: decides where an edit belongs.
 //!
 //! # The rule
 //!

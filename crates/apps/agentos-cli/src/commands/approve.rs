@@ -55,8 +55,8 @@ fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId, by_habit: 
         hooks: (&args.hooks).into(),
         ..SessionOptions::default()
     };
-    // At a terminal, the person is shown the change and asked. Without one, somebody has to say `--yes`: an agent with a shell
-    // can name a run, too.
+    // At a terminal, the person is shown the change and asked. Without a terminal `--yes` is required, because an agent with
+    // a shell can name a run, too.
     let consent = consent_mode(app, false);
     let is_asked = !args.yes && consent == ConsentMode::Person;
     if !args.yes && !is_asked {
@@ -91,7 +91,7 @@ fn is_allowed(app: &App, id: &str) -> bool {
     }
 }
 
-/// Makes the failure of an approval for which nobody can be asked.
+/// Makes the failure of an approval without `--yes` and without a terminal.
 fn unasked_error(run: &str) -> EffectError {
     let message = "there is no terminal to ask at, so `agentos approve` needs `--yes`; nothing was landed";
     let hint =

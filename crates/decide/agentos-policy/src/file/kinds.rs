@@ -47,7 +47,7 @@ impl Action {
 pub(crate) enum FileKind {
     /// No NUL byte, before or after the change.
     Text,
-    /// A NUL byte, before or after the change. The diff shows such a file as data that nobody can read.
+    /// A NUL byte, before or after the change. The diff shows such a file as encoded data.
     Binary,
     /// A file that can be started as a program.
     Executable,
@@ -97,7 +97,7 @@ pub(crate) enum FindingKind {
     Nul,
     /// A value that looks random, of no known kind. Only a hint: digests and ids look like this, too.
     MaybeSecret,
-    /// A file whose new text is a diff, and whose old text was none.
+    /// A file whose new text is a diff, and whose old text was not.
     DiffText,
     /// A test file that loses tests or assertions, or in which more of them are skipped.
     WeakensTests,

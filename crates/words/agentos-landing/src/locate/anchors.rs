@@ -27,7 +27,7 @@ pub(super) fn headings<'h, 'a>(hunk: &'h Hunk<'a>) -> impl Iterator<Item = &'h C
 }
 
 /// Keeps the one place below the hunk's anchors, if there is exactly one. Anchors that are not in the file, or occur
-/// more than once, decide nothing. A single place above an anchor is no place.
+/// more than once, decide nothing. A single place above an anchor is left out.
 pub(super) fn below_anchors(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
@@ -40,8 +40,8 @@ pub(super) fn below_anchors(
     {
         return Ok(Vec::new());
     }
-    // A heading next to a line number is git's: it may be that of the function above. Without a number it is what the
-    // author has to say about the place.
+    // A heading next to a line number comes from git, which may name the function above. Without a number, the heading is
+    // the author's own statement about the place.
     let stated = one.stated.is_some();
     let anchors: Vec<_> = if stated {
         named(&one.hunk.anchors).collect()

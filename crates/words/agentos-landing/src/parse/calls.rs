@@ -1,6 +1,6 @@
 //! Calls of the edit tools of agents: what their arguments mean.
 //!
-//! Owns: the edits of a call. Never: runs a tool, or leaves one call out of several without a word.
+//! Owns: the edits of a call. Never: runs a tool, or leaves a call out without a refusal or a note.
 //!
 //! | arguments besides the path | meaning | written by |
 //! |---|---|---|
@@ -47,7 +47,7 @@ pub(super) enum RawCall {
     Value(Value),
 }
 
-/// Reads a text that a call holds, as an answer of its own.
+/// Reads a text that a call holds in the same way as a complete answer.
 pub(super) type ReadText<'r> = &'r dyn Fn(&[u8]) -> Result<Vec<FileEdit<'static>>, Refusal>;
 
 /// Reads the calls of one part. `alone` is true if they are the whole answer: a text in any JSON may then be the edit.
@@ -113,8 +113,8 @@ struct FoundCalls {
 impl FoundCalls {
     /// Collects the calls in a value, in their order.
     fn walk(&mut self, value: &Value, alone: bool, depth: usize) -> Result<(), Refusal> {
-        /// Maximum depth. The messages of providers are nested less deeply.
-        const DEPTH: usize = 10;
+        /// Maximum depth, which bounds the recursion. `serde_json` reads no deeper value.
+        const DEPTH: usize = 128;
         match value {
             _ if depth > DEPTH => Ok(()),
             Value::Array(values) => values

@@ -1,14 +1,14 @@
 //! Cuts an answer into its parts, once, from the top down.
 //!
-//! An answer can contain a text that shows an edit and is none, such as a README with an example diff. Such lines belong to
-//! the file and must not be read as an edit.
+//! An answer can contain a text that only shows an edit, such as a README with an example diff. Such lines belong to the file
+//! and must not be read as an edit.
 //!
-//! Owns: where a part begins and ends. Never: reads an edit.
+//! Owns: the first and the last line of each part. Never: reads an edit.
 //!
-//! Where a part begins, all its lines belong to it and the walk continues below it, so nothing can begin inside. A code
-//! fence may contain other parts, so the walk enters a fence unless the fence is one part. A *margin* is the blanks and `>`
-//! marks at the start of a line, as in quoted mail. What cannot be read becomes a part, too, and is refused only when it is
-//! read: a mark further down may still show that all of it was reasoning.
+//! The first line of a part decides: all lines of the part belong to it, and the walk continues below it, so a part never
+//! contains another part. The exception is a code fence: unless the fence is itself a part, the walk enters it. A *margin* is
+//! the blanks and `>` marks at the start of a line, as in quoted mail. Lines that no reader can read become a part, too, and
+//! are refused only when the part is read: a mark further down may still show that all of it was reasoning.
 
 mod fence;
 
@@ -202,7 +202,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         let Some(line) = self.text(at) else {
             return Ok(at + 1);
         };
-        // A message belongs to the diff below it, so below the last diff there is none.
+        // A message belongs to the diff below it, so no message is sought below the last diff.
         if at < self.last_diff
             && let Some(end) = message_end(&self.lines, at)
         {
@@ -361,7 +361,8 @@ impl<'a> AnswerWalk<'_, 'a> {
         // Any other line is of interest only if it is the header of a hunk, in a diff or directly in a fence.
         let margin = self.diff.as_ref().map_or(b"".as_slice(), |diff| diff.margin);
         let line = line.strip_prefix(margin)?;
-        // Outside of both, only a header with numbers is no text. It has no file, so it is refused and not lost.
+        // Outside of both, a header without numbers is read as text. A header with numbers has no file, so it is refused
+        // and not lost.
         let is_free = self.diff.is_none() && self.fences.is_empty();
         let has_numbers = hunk::parse_header(line).is_some_and(|(stated, _)| stated.old_count.is_some());
         (unified::is_hunk_header(line) && (!is_free || has_numbers)).then(|| {

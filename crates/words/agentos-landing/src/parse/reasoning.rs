@@ -181,7 +181,7 @@ pub(super) struct PairMark {
     closes: bool,
 }
 
-/// Names of tags that carry edits. They are no wrapper around a draft.
+/// Names of tags that carry edits, so they never mark a draft.
 const CARRIERS: &str = "apply_diff,apply_patch,args,change,changes,content,diff,edit,edits,file,files,function_calls,patch,path,\
     replace_in_file,tool_call,tool_calls";
 

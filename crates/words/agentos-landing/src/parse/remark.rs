@@ -1,9 +1,9 @@
 //! Sentences directly above a block: what they say about the block.
 //!
-//! Owns: the words. Never: looks at the block, or at a sentence that stands elsewhere.
+//! Owns: the words. Never: looks at the block, or at a sentence elsewhere.
 //!
-//! The words of an answer are no evidence by themselves: "returned the wrong value; use X instead" is about the code. A
-//! sentence counts only directly above a block, and only in one of these forms:
+//! Words alone prove nothing: "returned the wrong value; use X instead" is about the code. A sentence counts only directly
+//! above a block, and only in one of these forms:
 //!
 //! | form | question | example |
 //! |---|---|---|
@@ -53,7 +53,7 @@ pub(super) fn states_file(line: &[u8]) -> bool {
         && words.iter().any(|word| is_in(WRITING, word))
 }
 
-/// Returns true if the line says that a path in a code span is that of a new file.
+/// Returns true if the line says that the file in a code span is new.
 pub(super) fn says_new_file(line: &[u8]) -> bool {
     let words = words(line);
     let says = words

@@ -160,7 +160,7 @@ fn find_flaw(
         let next = parse_fence(line.text).filter(|next| next.mark == open.mark)?;
         Some((at, next))
     });
-    // Text directly below the closing line is that of the file, too.
+    // Text directly below the closing line belongs to the file, too.
     let goes_on = lines.get(end + 1).is_some_and(|line| !trim(line.text).is_empty());
     match next {
         Some((at, next))
@@ -196,7 +196,7 @@ pub(super) fn read_files<'a>(
                 parsed
                     .notes
                     .push(format!("a block below `{path}` was skipped next to the edits"));
-                // A draft of a file in marks is one all the same.
+                // A file in marks of an unknown name may still be a draft.
                 read.extend((!title.only_mentioned).then_some(segment.head));
             }
             SegmentKind::File { title, claim, flaw } => {

@@ -149,7 +149,7 @@ fn without_changes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames
 }
 
 /// Returns the longest end of both names that is a file of the base, as in `diff -ru shop-1.0 shop-1.1`. Returns `None` if
-/// there is none, or if a name is itself a file: one of two files may be meant then.
+/// no end is a file, or if a name is itself a file: either file may be meant then.
 fn common_tail(
     edit: &FileEdit<'_>,
     old: &[u8],

@@ -4,7 +4,7 @@
 //! Owns: distinguishing a placeholder from a line that is meant. Never: fills in what was left out.
 //!
 //! Models shorten long files with placeholders. Landed literally, `// ... existing code ...` would replace the code that
-//! it refers to. To refuse every line with dots is no solution: prose, messages and Python stubs contain dots, and a
+//! it refers to. Not every line with dots can be refused: prose, messages and Python stubs contain dots, and a
 //! comment may well replace another one. So an added line is refused only if the base does not have it, and:
 //!
 //! | line | refused |

@@ -84,7 +84,8 @@ pub(in crate::parse) struct MarkState {
 /// Calls that begin in a line, the line in which the last one ends, and the byte behind it.
 pub(in crate::parse) type ReadCalls = (Vec<RawCall>, usize, usize);
 
-/// Reads the calls that begin at line `at`. Returns `None` if the line begins no call, or one without an end.
+/// Reads the calls that begin at line `at`. Returns `None` if no call begins there, or if the call
+/// has no end.
 ///
 /// # Errors
 /// Fails if a call breaks off or has text outside of its arguments.
@@ -293,7 +294,7 @@ fn read_arguments(name: &str, inner: &str) -> Result<Map<String, Value>, Refusal
 fn read_argument(text: &str) -> Option<(&str, String, &str)> {
     let (tag, inner) = text.strip_prefix('<')?.split_once('>')?;
     let named = tag.strip_prefix("parameter name=\"");
-    // Models with `<parameter=` put each text on lines of its own, so its last line feed belongs to the tag.
+    // Models with `<parameter=` put a line feed between a tag and the text, so the last line feed belongs to the tag.
     let own_lines = tag.strip_prefix("parameter=");
     let (key, close) = match (named, own_lines) {
         (Some(key), _) => (key.split('"').next()?, "</parameter>".to_owned()),
@@ -307,7 +308,7 @@ fn read_argument(text: &str) -> Option<(&str, String, &str)> {
         (below.is_empty() || below.starts_with('<')).then_some((at, rest))
     })?;
     let value = inner.get(..at)?;
-    // A text on lines of its own begins below its tag, and its last line ends above the closing tag.
+    // If a line feed follows the tag, the text begins below the tag and ends above the closing tag.
     let own = value.strip_prefix("\r\n").or_else(|| value.strip_prefix('\n'));
     let value = match own {
         Some(lines) => lines.trim_end_matches([' ', '\t']),

@@ -40,6 +40,10 @@ const CALLS: &[Form] = &[
     ("Devstral", |edit| {
         format!("[TOOL_CALLS]Edit[ARGS]{}", arguments(edit))
     }),
+    ("a message nested 40 deep", |edit| {
+        let call = json!({"name": "Edit", "arguments": arguments(edit)});
+        (0..40).fold(call, |inner, _| json!([inner])).to_string()
+    }),
     ("Llama", |edit| {
         format!("<function=Edit>{}</function>", arguments(edit))
     }),
