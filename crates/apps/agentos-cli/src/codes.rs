@@ -152,7 +152,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("budget-expired", "send it again"),
     ("bad-budgets", "repair the named file, or remove it and set the budgets again"),
     ("turn-limit", "ask it to go on; `agentos chat show` shows what is kept"),
-    ("history-withheld", "go on with a model that may read the file, or begin a session without it"),
+    ("history-withheld", "ask a model that may read the file; or drop what was read from the conversation with `agentos chat drop`; or let this provider see it with `agentos chat share`"),
     ("toolbox-untrusted", "`agentos tool trust NAME` shows the tools and asks"),
     ("toolbox-failed", "see the message for the cause; `agentos profile show NAME` shows how it is started"),
     ("sign-in-needed", "`agentos tool auth sign-in --provider NAME`"),

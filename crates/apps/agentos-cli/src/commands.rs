@@ -13,6 +13,7 @@ pub mod chat_input;
 pub mod chat_sessions;
 pub mod chat_talk;
 pub mod chat_turn;
+pub mod chat_withheld;
 pub mod chat_words;
 pub mod check;
 pub mod completions;

@@ -107,7 +107,11 @@ impl StoreBatch<'_> {
                     self.add_call(at, 0, Some(session), TurnSource::Session, call)?;
                 }
             }
-            SessionEvent::Restored { .. } | SessionEvent::Cleared => {}
+            // Lists show turns and costs, which these events leave as they are, because the records stay.
+            SessionEvent::Restored { .. }
+            | SessionEvent::Cleared
+            | SessionEvent::Dropped { .. }
+            | SessionEvent::Shared { .. } => {}
             SessionEvent::Deleted => self.remove_session(session)?,
         }
         Ok(())
@@ -310,6 +314,7 @@ fn source_word(source: TurnSource) -> &'static str {
         TurnSource::Message => "message",
         TurnSource::Session => "session",
         TurnSource::Run => "run",
+        TurnSource::Agent => "agent",
     }
 }
 

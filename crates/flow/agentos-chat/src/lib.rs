@@ -41,7 +41,8 @@ pub use ports::{
 };
 pub use prompt::{list_sizes, write_system};
 pub use state::{
-    LedgerBody, LedgerEntry, SessionState, SessionTotals, StateCompression, StateMessage, fold_session,
+    LedgerBody, LedgerEntry, ReadLeave, SessionState, SessionTotals, StateCompression, StateMessage,
+    StateReads, fold_session,
 };
 pub use tools::{
     CallRefusal, OfferFault, RateLimit, RateLimiter, TextLimit, ToolPermissions, ToolSession, admit_call,

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use agentos_ledger::{CompressionReceipt, SessionRecord, TurnRecord};
+use agentos_ledger::{CompressionReceipt, RepositoryReads, SessionRecord, TurnRecord};
 use agentos_model::{ImageData, ToolCall, ToolSpec};
 use agentos_tool::{BoxFuture, RunId, Usage};
 use agentos_window::WindowGauge;
@@ -130,6 +130,8 @@ pub struct ToolAnswer {
     pub code: Option<String>,
     /// Runs on the repository's tape that the call made.
     pub runs: Vec<RunId>,
+    /// Texts of repositories in the answer.
+    pub reads: Vec<RepositoryReads>,
     /// True if the turn ends with this answer. The model has the results of its last calls with the next turn's message; see
     /// [`FinishedTurn::open_results`](crate::FinishedTurn::open_results).
     pub ends_turn: bool,

@@ -10,14 +10,19 @@
 //! | `session` compressed | the messages that it names are not sent any more; its summary is |
 //! | `session` restored | they are sent again; the summary before it is in use again |
 //! | `session` cleared | no message so far is sent any more, and no summary |
+//! | `session` dropped | the same for the messages since a turn, and for the summaries that were made of them |
+//! | `session` shared | a reader may see texts that policy withholds from the reader |
 //! | `session` deleted | nothing is left. A later record begins a new session of that name |
 
 mod fold;
 
+use std::collections::BTreeSet;
+
 use agentos_ledger::{
-    CallRecord, CompressionReceipt, MessageRef, SessionEvent, SessionKey, SessionSettings, TurnRecord,
+    CallRecord, CompressionReceipt, MessageRef, ReadText, Reader, RepositoryReads, SessionEvent, SessionKey,
+    SessionSettings, TurnRecord,
 };
-use agentos_tool::{ExactCost, RunId};
+use agentos_tool::{Endpoint, ExactCost, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +35,8 @@ pub struct SessionState {
     settings: SessionSettings,
     messages: Vec<StateMessage>,
     compressions: Vec<StateCompression>,
+    reads: Vec<StateReads>,
+    leaves: Vec<ReadLeave>,
     totals: SessionTotals,
     last_turn: Option<RunId>,
     is_deleted: bool,
@@ -46,6 +53,8 @@ pub struct StateMessage {
     pub replaced_by: Option<u64>,
     /// True if the session was cleared after it.
     pub is_cleared: bool,
+    /// Address of the server that answered in its turn. `None` if it is not known.
+    pub endpoint: Option<Endpoint>,
 }
 
 impl StateMessage {
@@ -54,6 +63,24 @@ impl StateMessage {
     pub fn is_live(&self) -> bool {
         self.replaced_by.is_none() && !self.is_cleared
     }
+}
+
+/// Texts that the model of a turn was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateReads {
+    /// The turn.
+    pub turn: RunId,
+    /// The texts.
+    pub reads: RepositoryReads,
+}
+
+/// A person's leave for a reader to see texts that the session read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadLeave {
+    /// The reader.
+    pub reader: Reader,
+    /// The texts.
+    pub texts: Vec<ReadText>,
 }
 
 /// Compression of a session.
@@ -108,6 +135,8 @@ impl SessionState {
             settings: SessionSettings::default(),
             messages: Vec::new(),
             compressions: Vec::new(),
+            reads: Vec::new(),
+            leaves: Vec::new(),
             totals: SessionTotals::default(),
             last_turn: None,
             is_deleted: false,
@@ -156,6 +185,18 @@ impl SessionState {
             .find(|compression| compression.is_active)
     }
 
+    /// Lists what the models of the session read that its next turn can send or repeat: the reads of each turn that is not cleared. A
+    /// summary stands for messages that are still here, so it inherits their reads.
+    pub fn list_reads(&self) -> impl Iterator<Item = &StateReads> {
+        self.reads.iter()
+    }
+
+    /// Returns what a person let readers see.
+    #[must_use]
+    pub fn leaves(&self) -> &[ReadLeave] {
+        &self.leaves
+    }
+
     /// Returns the totals.
     #[must_use]
     pub fn totals(&self) -> SessionTotals {
@@ -180,13 +221,23 @@ impl SessionState {
         self.totals.turns = self.totals.turns.saturating_add(1);
         record.calls.iter().for_each(|call| self.totals.add_call(call));
         self.last_turn = Some(turn.clone());
+        let endpoint = record.calls.iter().find_map(|call| call.endpoint.clone());
         let messages = record.messages.iter().map(|reference| StateMessage {
             reference: reference.clone(),
             turn: turn.clone(),
             replaced_by: None,
             is_cleared: false,
+            endpoint: endpoint.clone(),
         });
         self.messages.extend(messages);
+        // Without messages, nothing of the turn is sent again.
+        if !record.messages.is_empty() {
+            let reads = record.reads.iter().map(|reads| StateReads {
+                turn: turn.clone(),
+                reads: reads.clone(),
+            });
+            self.reads.extend(reads);
+        }
     }
 
     /// Applies an event of this session. `number` is that of its record on the tape.
@@ -203,7 +254,13 @@ impl SessionState {
                     message.is_cleared = true;
                 }
                 self.deactivate_all();
+                self.reads.clear();
             }
+            SessionEvent::Dropped { turn } => self.drop_since(turn),
+            SessionEvent::Shared { reader, texts } => self.leaves.push(ReadLeave {
+                reader: reader.clone(),
+                texts: texts.clone(),
+            }),
             SessionEvent::Deleted => {
                 *self = Self {
                     is_deleted: true,
@@ -250,6 +307,27 @@ impl SessionState {
             if message.replaced_by == Some(number) {
                 message.replaced_by = None;
             }
+        }
+    }
+
+    /// Clears the messages since a turn. Summaries that stand for one of them are taken back, and so are the summaries after them,
+    /// because each summary is also made of the summary before it.
+    fn drop_since(&mut self, turn: &RunId) {
+        let Some(first) = self.messages.iter().position(|message| message.turn == *turn) else {
+            return;
+        };
+        let (kept, dropped) = self.messages.split_at_mut(first);
+        let kept: BTreeSet<&RunId> = kept.iter().map(|message| &message.turn).collect();
+        self.reads.retain(|read| kept.contains(&read.turn));
+        let mut since = None;
+        for message in dropped {
+            message.is_cleared = true;
+            since = message.replaced_by.into_iter().chain(since).min();
+        }
+        let tainted = |number: u64| since.is_some_and(|since| number >= since);
+        let numbers: Vec<u64> = self.compressions.iter().map(|found| found.number).collect();
+        for number in numbers.into_iter().filter(|number| tainted(*number)) {
+            self.restore_compression(number);
         }
     }
 

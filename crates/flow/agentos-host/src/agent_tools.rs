@@ -26,6 +26,8 @@ use agentos_chat::{
     CallRefusal, TextLimit, ToolAnswer, ToolPermissions, ToolSession, ToolTimeouts, TurnTools as _,
     admit_call, limit_text,
 };
+use agentos_engine::ports::EffectError;
+use agentos_ledger::{RepositoryReads, TurnEnd, TurnRecord, TurnSource};
 use agentos_model::ToolCall;
 use agentos_tool::ExecutionMode;
 use serde_json::Value;
@@ -34,7 +36,9 @@ pub use report::{ProposalReport, ProposalState};
 pub use specs::{AgentTool, AgentToolEffect};
 
 use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
+use crate::clock;
 use crate::host::Host;
+use crate::ledger::{Ledger, lost_writer};
 use crate::options::SessionOptions;
 use crate::proposals::ModelFacts;
 use crate::run::ConsentMode;
@@ -97,6 +101,8 @@ impl AgentTools {
                     model: None,
                     // Nobody knows where an agent sends what it reads.
                     execution_mode: ExecutionMode::Cloud,
+                    adapter: AGENT_PROVIDER.to_owned(),
+                    address: None,
                 },
                 receivers: Vec::new(),
                 consent: ConsentMode::Queue,
@@ -155,7 +161,15 @@ impl AgentTools {
 
     async fn answer_call(&self, call: &ToolCall) -> AgentAnswer {
         if !specs::is_own(&call.name) {
-            let answer = self.0.repository.call_tool(call).await;
+            let mut answer = self.0.repository.call_tool(call).await;
+            let reads = std::mem::take(&mut answer.reads);
+            if let Err(error) = self.record_reads(reads).await {
+                let text = format!(
+                    "The read could not be recorded, so it is not shown: {}.",
+                    error.message
+                );
+                return AgentAnswer::from_failure(error.code, text);
+            }
             return self.add_state(answer).await;
         }
         let (context, call) = (Arc::clone(&self.0), call.clone());
@@ -163,6 +177,30 @@ impl AgentTools {
         let work = tokio::task::spawn_blocking(move || report::answer_own(&context.host, &call));
         work.await
             .unwrap_or_else(|_| AgentAnswer::from_failure("internal", "The tool failed unexpectedly."))
+    }
+
+    /// Records what the agent is about to be shown, in the user's ledger.
+    async fn record_reads(&self, mut reads: Vec<RepositoryReads>) -> Result<(), EffectError> {
+        reads.retain(|read| !read.files.is_empty());
+        if reads.is_empty() {
+            return Ok(());
+        }
+        let host = self.0.host.clone();
+        let record = TurnRecord {
+            session: None,
+            source: TurnSource::Agent,
+            repository: reads.first().map(|read| read.folder.clone()),
+            runs: Vec::new(),
+            reads,
+            messages: Vec::new(),
+            choice: None,
+            discarded: Vec::new(),
+            calls: Vec::new(),
+            end: TurnEnd::Answered,
+        };
+        let write = move || Ledger::open(&host)?.record_turn(&clock::new_run(), &record);
+        let written = tokio::task::spawn_blocking(write).await;
+        written.unwrap_or_else(|_| Err(lost_writer()))
     }
 
     /// Adds the state of the proposal to the answer of `propose_change`.

@@ -353,6 +353,7 @@ impl ChatAnswer<'_> {
             source: TurnSource::Message,
             repository: None,
             runs: Vec::new(),
+            reads: Vec::new(),
             // Without a session, nobody could read them again.
             messages: Vec::new(),
             choice: choice.map(|(_, pinned)| Box::new(pinned.record.clone())),

@@ -15,7 +15,6 @@
 
 mod ancestors;
 mod base_reader;
-pub(crate) mod earlier_reads;
 mod history;
 mod moved_files;
 mod propose;
@@ -23,10 +22,13 @@ mod reading;
 mod search;
 mod specs;
 
+pub(crate) use base_reader::open_port;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentos_chat::{ToolAccess, ToolAnswer, TurnTool, TurnTools};
 use agentos_engine::ports::{Clock as _, EffectError, TargetInfo};
+use agentos_ledger::RepositoryReads;
 use agentos_model::ToolCall;
 use agentos_policy::ToolFacts;
 use agentos_tool::{BoxFuture, FileRead};
@@ -85,8 +87,8 @@ pub(crate) struct AttemptView {
 struct ShownTexts {
     /// Their bytes, in all turns. Rules can limit them.
     bytes: u64,
-    /// Texts that nobody has taken yet.
-    reads: Vec<FileRead>,
+    /// Texts that no record has yet, by the base that they are of.
+    reads: Vec<RepositoryReads>,
 }
 
 impl RepositoryTools {
@@ -131,9 +133,10 @@ impl RepositoryTools {
         &self.0.spec.receivers
     }
 
-    /// Takes the texts that the model was shown since the last call of this function.
+    /// Takes the texts that the model of an attempt was shown since the last call of this function.
     pub(crate) fn take_reads(&self) -> Vec<FileRead> {
-        std::mem::take(&mut self.0.lock_shown().reads)
+        let reads = std::mem::take(&mut self.0.lock_shown().reads);
+        reads.into_iter().flat_map(|read| read.files).collect()
     }
 
     /// Lists the names of all tools.
@@ -172,7 +175,14 @@ impl TurnTools for RepositoryTools {
             let answer = work.await;
             drop(stop);
             // Only a panic ends a blocking task early. The model can go on without the result.
-            answer.unwrap_or_else(|_| ToolAnswer::from_error("The tool failed unexpectedly."))
+            let answer = answer.unwrap_or_else(|_| ToolAnswer::from_error("The tool failed unexpectedly."));
+            // A run takes the reads of its attempt itself. Several calls of one turn run at once: it does not matter with which of
+            // their answers a read is recorded.
+            let reads = match &self.0.attempt {
+                Some(_) => Vec::new(),
+                None => self.0.take_records(),
+            };
+            ToolAnswer { reads, ..answer }
         })
     }
 }
@@ -181,6 +191,16 @@ impl ToolContext {
     fn lock_shown(&self) -> std::sync::MutexGuard<'_, ShownTexts> {
         // A panic elsewhere cannot leave the list half changed, so a poisoned lock is used all the same.
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the records of what calls have shown. A call that showed no text leaves a record too, so that its turn differs from a turn
+    /// of a version that recorded no reads.
+    fn take_records(&self) -> Vec<RepositoryReads> {
+        let reads = std::mem::take(&mut self.lock_shown().reads);
+        match reads.is_empty() {
+            true => vec![RepositoryReads::default()],
+            false => reads,
+        }
     }
 
     fn answer_call(&self, name: &str, arguments: &Value, stop: &StopSlot) -> ToolAnswer {

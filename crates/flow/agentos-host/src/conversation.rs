@@ -10,9 +10,9 @@
 //! | [`Conversation::clear`] | a `session` record |
 
 mod changes;
+pub(crate) mod earlier_reads;
 pub(crate) mod model;
 mod offered;
-mod readable_history;
 mod transcript;
 mod turn;
 
@@ -35,16 +35,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chat_tools::RepositoryTools;
+use crate::error::usage_error;
 use crate::host::Host;
 use crate::hosted::ModelProcesses;
 use crate::ledger::{Ledger, ledger_error, store_error};
 use crate::options::ProviderChoice;
 use crate::proposals::ModelFacts;
 use crate::repository;
+use crate::repository_id::{KnownRepository, identify, is_foreign};
 use crate::toolboxes::session::{OpenToolboxes, ToolboxStates};
 use transcript::LedgerTranscript;
 
 pub use changes::SummarySpec;
+pub use earlier_reads::WithheldReads;
 
 /// A session that this process uses.
 pub struct Conversation {
@@ -149,8 +152,11 @@ impl Host {
             .as_ref()
             .and_then(|state| state.settings().repository.clone());
         let host = match (self.named_repository(), remembered) {
-            (None, Some(folder)) => self.clone().with_repository(Some(folder.into())),
-            (Some(_), _) | (None, None) => self.clone(),
+            // The folder of a repository may have moved since, and the session of the repository with it.
+            (None, Some(folder)) if *key != self.usual_session() => {
+                self.clone().with_repository(Some(folder.into()))
+            }
+            (Some(_), _) | (None, _) => self.clone(),
         };
         Ok(Conversation {
             host,
@@ -301,16 +307,28 @@ impl Conversation {
         settings.repository = match is_read {
             true => {
                 let repo = repository::open(&self.host)?;
-                Some(
-                    repo.work_dir()
-                        .unwrap_or_else(|| repo.common_dir())
-                        .display()
-                        .to_string(),
-                )
+                self.require_own(&identify(&self.host, &repo))?;
+                let folder = repo.work_dir().unwrap_or_else(|| repo.common_dir());
+                Some(folder.display().to_string())
             }
             false => None,
         };
         self.change_settings(settings)
+    }
+
+    /// Refuses another repository than the one that the session belongs to, if it belongs to one.
+    fn require_own(&self, known: &KnownRepository) -> Result<(), EffectError> {
+        if !is_foreign(self.key(), known) {
+            return Ok(());
+        }
+        let message = format!(
+            "the conversation `{}` belongs to another repository than {}",
+            self.key(),
+            known.folder.display()
+        );
+        Err(usage_error(message).hint(
+            "name another session with `--session`, or leave it out for the session of this repository",
+        ))
     }
 
     /// Pins a text: it is sent word for word in every turn, whatever is summarized.

@@ -179,11 +179,7 @@ pub(crate) fn make_explorer(
     let explorer = Explorer {
         host: host.clone(),
         session: folders.options().clone(),
-        facts: ModelFacts {
-            provider: profile.provider.clone(),
-            model: profile.model.clone(),
-            execution_mode: profile.execution_mode(),
-        },
+        facts: ModelFacts::of_profile(profile),
         model,
         processes,
         server: made.adapter,

@@ -36,9 +36,7 @@ use crate::evidence_key::{self, StoredKey, UnsignedReason};
 use crate::host::Host;
 use crate::runtime::run_blocking;
 use crate::tape::evidence_error;
-use writer::lost_writer;
-
-pub(crate) use writer::{ExpectedTurn, LedgerWriter};
+pub(crate) use writer::{ExpectedTurn, LedgerWriter, lost_writer};
 
 /// Code of a database that cannot be used.
 const DATABASE: &str = "ledger-database";

@@ -75,11 +75,13 @@ mod provider_kind;
 mod providers;
 mod published;
 mod queue_walk;
+mod read_judge;
 mod recorded_options;
 mod reexec;
 mod reland;
 mod replay;
 mod repository;
+mod repository_id;
 mod requests;
 mod retry;
 mod rules;
@@ -176,7 +178,9 @@ pub use chat_tools::{RepositoryTools, RepositoryToolsSpec};
 pub use clock::{before_now, new_run, now, now_ms};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
-pub use conversation::{Conversation, SummarySpec, ToolChoice, TurnReport, TurnSpec, find_turn_fault};
+pub use conversation::{
+    Conversation, SummarySpec, ToolChoice, TurnReport, TurnSpec, WithheldReads, find_turn_fault,
+};
 pub use costs::{CostReport, RebuildReport};
 pub use devices::{DeviceApproval, PairedDevice, device_key, pairing_code};
 pub use environment::Environment;

@@ -4,7 +4,9 @@
 
 use agentos_engine::ports::{CancelSignal, Clock as _};
 use agentos_engine::settle::{self, Proposal};
+use agentos_ledger::Reader;
 use agentos_policy::ToolFacts;
+use agentos_profile::Profile;
 use agentos_tool::{ExecutionMode, RunId};
 
 use crate::clock::SystemClock;
@@ -37,9 +39,35 @@ pub struct ModelFacts {
     pub model: Option<String>,
     /// Place where it works.
     pub execution_mode: ExecutionMode,
+    /// Adapter that sends it texts, such as `openai`.
+    pub adapter: String,
+    /// Address to which its texts are sent. `None` if it is not known.
+    pub address: Option<String>,
 }
 
 impl ModelFacts {
+    /// Returns the facts about the model of a profile.
+    pub(crate) fn of_profile(profile: &Profile) -> Self {
+        Self {
+            provider: profile.provider.clone(),
+            model: profile.model.clone(),
+            execution_mode: profile.execution_mode(),
+            adapter: profile.adapter.as_str().to_owned(),
+            address: profile.base_url.as_ref().map(ToString::to_string),
+        }
+    }
+
+    /// Returns the model as a reader of texts.
+    pub(crate) fn to_reader(&self) -> Reader {
+        Reader {
+            provider: self.provider.clone(),
+            model: self.model.clone(),
+            execution_mode: self.execution_mode,
+            adapter: self.adapter.clone(),
+            address: self.address.clone(),
+        }
+    }
+
     /// Returns the facts for policy, before anything is sent.
     pub(crate) fn tool_facts(&self) -> ToolFacts {
         ToolFacts {

@@ -116,6 +116,18 @@ pub enum SessionChangeKind {
         /// Receipt of the summary that was taken back.
         receipt: Box<CompressionReceipt>,
     },
+    /// A turn that read texts which policy withholds from a provider, and all later turns, are not sent any more.
+    Dropped {
+        /// First turn that is not sent.
+        turn: RunId,
+    },
+    /// A provider may see texts that the session read, although policy withholds them from the provider.
+    Shared {
+        /// The provider.
+        provider: String,
+        /// Paths of the texts.
+        texts: Vec<String>,
+    },
     /// The session was deleted.
     Deleted {
         /// Number of texts that were removed. Their hashes stay on the tape.

@@ -12,11 +12,13 @@
 //! process that is killed leaves whole turns only: a blob without a record is never shown.
 
 mod call;
+mod read;
 mod session;
 mod session_key;
 mod turn;
 
 pub use call::{CallRecord, may_have_cost, sum_costs};
+pub use read::{ReadText, Reader, RepositoryReads};
 pub use session::{CompressionReceipt, ForkOrigin, PinRef, SessionEvent, SessionRecord, SessionSettings};
 pub use session_key::{SessionKey, SessionKeyError, find_guild};
 pub use turn::{MessageAuthor, MessageRef, TurnEnd, TurnRecord, TurnSource};

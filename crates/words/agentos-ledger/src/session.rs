@@ -6,7 +6,7 @@ use agentos_tool::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CallRecord, SessionKey};
+use crate::{CallRecord, ReadText, Reader, SessionKey};
 
 /// Body of a `session` record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +46,19 @@ pub enum SessionEvent {
     },
     /// The messages so far are not sent any more. They stay readable.
     Cleared,
+    /// The messages of this turn and of all later ones are not sent any more, because later answers can repeat what the turn read. They
+    /// stay readable.
+    Dropped {
+        /// First turn that is not sent.
+        turn: RunId,
+    },
+    /// A person let a reader see texts that the session read and that policy withholds from the reader.
+    Shared {
+        /// The reader. The leave holds for no other one.
+        reader: Reader,
+        /// The texts.
+        texts: Vec<ReadText>,
+    },
     /// The session was deleted, and the texts that no other session has were removed.
     Deleted,
 }
@@ -127,6 +140,10 @@ mod tests {
               "tokens_before": 900, "tokens_after": 90 },
             { "session": "conversation:a", "event": "restored", "compression": 7 },
             { "session": "conversation:a", "event": "cleared" },
+            { "session": "conversation:a", "event": "dropped", "turn": "20261121T091400Z-1a2b3c4d" },
+            { "session": "conversation:a", "event": "shared",
+              "reader": { "provider": "far", "execution_mode": "cloud", "adapter": "openai" },
+              "texts": [{ "repository": "00ff", "path": "a.txt", "blobs": ["b0"] }] },
             { "session": "conversation:a", "event": "deleted" },
         ]);
         for body in bodies.as_array().unwrap() {

@@ -7,7 +7,7 @@ use agentos_tool::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CallRecord, SessionKey};
+use crate::{CallRecord, RepositoryReads, SessionKey};
 
 /// Body of a `turn` record. The record's `run` is the id of the turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,10 @@ pub struct TurnRecord {
     /// Runs on the repository's tape that belong to this turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunId>,
+    /// Texts of repositories that the turn showed to its model, and to whom the model can send them. A turn whose tools read a repository
+    /// has an entry here, unless an earlier version of AgentOS wrote the record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<RepositoryReads>,
     /// Messages that the turn adds to its session, in their order. Empty if there is no session to add them to.
     // Hashes and not texts: a record can never be removed from the chain, and people must be able to delete what they wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,6 +55,8 @@ pub enum TurnSource {
     Session,
     /// A run on a repository, whose text is on the repository's tape.
     Run,
+    /// A call of an agent that reads a repository over MCP. Only its reads are recorded.
+    Agent,
 }
 
 /// Message of a turn, by the hash of its canonical JSON.
@@ -107,6 +113,11 @@ mod tests {
             "session": "conversation:default",
             "source": "session",
             "runs": ["20261121T091400Z-1a2b3c4d"],
+            "reads": [{
+                "repository": "00ff", "folder": "/home/ann/shop", "commit": "c0", "policy": "sha256:03",
+                "readers": [{ "provider": "near", "execution_mode": "local", "adapter": "openai", "address": "http://127.0.0.1:8080" }],
+                "files": [{ "by": "read_file", "path": "a.txt", "lines": [[1, 2]], "blobs": ["b0"], "text_hash": "sha256:02", "bytes": 8 }],
+            }],
             "messages": [
                 { "role": "user", "message_sha256": "sha256:00" },
                 { "role": "assistant", "message_sha256": "sha256:01", "author": { "provider": "openai", "model": "gpt" } },

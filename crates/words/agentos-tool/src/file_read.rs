@@ -18,6 +18,9 @@ pub struct FileRead {
     /// Commit whose difference was shown. `None` for a file of the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Git's ids of the complete texts that the shown one is a part of: of the file, or of both sides of a difference.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blobs: Vec<String>,
     /// `sha256:` and the hash of the text that was shown.
     pub text_hash: String,
     /// Bytes of that text.

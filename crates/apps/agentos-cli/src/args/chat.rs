@@ -82,6 +82,14 @@ pub const SESSION_EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("chat clear", &["agentos chat clear", "agentos chat clear review"]),
+    ("chat drop", &["agentos chat drop review -p openai"]),
+    (
+        "chat share",
+        &[
+            "agentos chat share review -p openai",
+            "agentos chat share review -p openai --yes",
+        ],
+    ),
     (
         "chat delete",
         &[
@@ -143,9 +151,9 @@ pub struct ChatTalkArgs {
     /// Flags that a single message has too.
     #[command(flatten)]
     pub flags: ChatFlags,
-    /// Session to begin or to go on with
-    #[arg(short = 'c', long, value_name = "SESSION", default_value = "default")]
-    pub session: String,
+    /// Session to begin or to go on with [default: the one of this repository, or `default` outside of a repository]
+    #[arg(short = 'c', long, value_name = "SESSION")]
+    pub session: Option<String>,
     /// Let the model read this repository and propose changes, in this turn and later ones of the session
     #[arg(long)]
     pub tools: bool,
@@ -182,8 +190,37 @@ pub enum ChatVerb {
     Fork(ChatForkArgs),
     /// Begin with an empty window: earlier messages are not sent any more, and stay readable
     Clear(SessionArg),
+    /// Drop what a session read and policy withholds from a provider: that turn and all later ones are not sent any more
+    Drop(ChatReaderArgs),
+    /// Let a provider see what a session read, although policy withholds it from the provider
+    Share(ChatShareArgs),
     /// Delete a session and its texts; their hashes stay in the ledger
     Delete(ChatDeleteArgs),
+}
+
+/// Arguments of verbs about a session and a provider that is to be sent it.
+#[derive(Debug, Args)]
+pub struct ChatReaderArgs {
+    /// Session, as in `review` or `conversation:review` [default: the one of this repository, or `default` outside of a repository]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
+    /// Provider that is to be asked, or provider and model as `openai/gpt-4o`
+    #[arg(short, long, value_name = "NAME")]
+    pub provider: String,
+    /// Settings that override the profile.
+    #[command(flatten)]
+    pub over: OverrideFlags,
+}
+
+/// Arguments of `chat share`.
+#[derive(Debug, Args)]
+pub struct ChatShareArgs {
+    /// The session and the provider.
+    #[command(flatten)]
+    pub reader: ChatReaderArgs,
+    /// Do not ask; needed without a terminal
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// Arguments of `chat list`.
@@ -197,17 +234,17 @@ pub struct ChatListArgs {
 /// Arguments of verbs about one session.
 #[derive(Debug, Args)]
 pub struct SessionArg {
-    /// Session, as in `review` or `conversation:review`
-    #[arg(value_name = "SESSION", default_value = "default")]
-    pub session: String,
+    /// Session, as in `review` or `conversation:review` [default: the one of this repository, or `default` outside of a repository]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
 }
 
 /// Arguments of `chat show`.
 #[derive(Debug, Args)]
 pub struct ChatShowArgs {
-    /// Session, as in `review` or `conversation:review`
-    #[arg(value_name = "SESSION", default_value = "default")]
-    pub session: String,
+    /// Session, as in `review` or `conversation:review` [default: the one of this repository, or `default` outside of a repository]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
     /// Show only the messages that a summary replaces
     #[arg(long)]
     pub dropped: bool,
@@ -225,9 +262,9 @@ pub enum ExportFormat {
 /// Arguments of `chat export`.
 #[derive(Debug, Args)]
 pub struct ChatExportArgs {
-    /// Session, as in `review` or `conversation:review`
-    #[arg(value_name = "SESSION", default_value = "default")]
-    pub session: String,
+    /// Session, as in `review` or `conversation:review` [default: the one of this repository, or `default` outside of a repository]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
     /// Form of the document [default: markdown, or json if the file's name ends in `.json`]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<ExportFormat>,
@@ -250,9 +287,9 @@ pub struct ChatTitleArgs {
 /// Arguments of `chat summarize`.
 #[derive(Debug, Args)]
 pub struct ChatSummarizeArgs {
-    /// Session, as in `review` or `conversation:review`
-    #[arg(value_name = "SESSION", default_value = "default")]
-    pub session: String,
+    /// Session, as in `review` or `conversation:review` [default: the one of this repository, or `default` outside of a repository]
+    #[arg(value_name = "SESSION")]
+    pub session: Option<String>,
     /// Provider that writes the summary, or provider and model as `openai/gpt-4o` [default: that of the session]
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,

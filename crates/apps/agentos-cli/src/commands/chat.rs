@@ -9,7 +9,7 @@ use agentos_tool::{RunId, format_dollars};
 
 use crate::app::{App, Done, output_failed, stopped_error};
 use crate::args::chat::{ChatArgs, ChatFlags, ChatSendArgs, ChatVerb};
-use crate::commands::{chat_sessions, chat_talk, chat_turn};
+use crate::commands::{chat_sessions, chat_talk, chat_turn, chat_withheld};
 use crate::escape;
 use crate::exit::Exit;
 use crate::input;
@@ -47,6 +47,8 @@ pub fn run_chat(app: &App, args: &ChatArgs, run: &RunId) -> Done {
         Some(ChatVerb::Restore(args)) => chat_sessions::restore_session(app, args),
         Some(ChatVerb::Fork(args)) => chat_sessions::fork_session(app, args),
         Some(ChatVerb::Clear(args)) => chat_sessions::clear_session(app, args),
+        Some(ChatVerb::Drop(args)) => chat_withheld::drop_reads(app, args),
+        Some(ChatVerb::Share(args)) => chat_withheld::share_reads(app, args),
         Some(ChatVerb::Delete(args)) => chat_sessions::delete_session(app, args),
     }
 }

@@ -33,7 +33,9 @@ pub fn list_sessions(app: &App, args: &ChatListArgs) -> Done {
 
 /// Shows a session.
 pub fn show_session(app: &App, args: &ChatShowArgs) -> Done {
-    let mut story = app.host.show_session(&parse_session(&args.session)?)?;
+    let mut story = app
+        .host
+        .show_session(&parse_session(app, args.session.as_deref())?)?;
     if args.dropped {
         story.messages.retain(|message| message.is_summarized);
         if !app.printer.json && story.messages.is_empty() {
@@ -56,20 +58,27 @@ pub fn search_sessions(app: &App, args: &ChatSearchArgs) -> Done {
 
 /// Begins a session with the turns of another one.
 pub fn fork_session(app: &App, args: &ChatForkArgs) -> Done {
-    let (from, to) = (parse_session(&args.from)?, parse_session(&args.to)?);
+    let (from, to) = (
+        parse_session(app, Some(&args.from))?,
+        parse_session(app, Some(&args.to))?,
+    );
     let change = app.host.fork_session(&from, &to)?;
     report_change(app, &change)
 }
 
 /// Begins a session's window again.
 pub fn clear_session(app: &App, args: &SessionArg) -> Done {
-    let change = app.host.clear_session(&parse_session(&args.session)?)?;
+    let change = app
+        .host
+        .clear_session(&parse_session(app, args.session.as_deref())?)?;
     report_change(app, &change)
 }
 
 /// Deletes a session.
 pub fn delete_session(app: &App, args: &ChatDeleteArgs) -> Done {
-    let change = app.host.delete_session(&parse_session(&args.session)?)?;
+    let change = app
+        .host
+        .delete_session(&parse_session(app, Some(&args.session))?)?;
     report_change(app, &change)
 }
 
@@ -77,19 +86,21 @@ pub fn delete_session(app: &App, args: &ChatDeleteArgs) -> Done {
 pub fn title_session(app: &App, args: &ChatTitleArgs) -> Done {
     let change = app
         .host
-        .title_session(&parse_session(&args.session)?, &args.title.join(" "))?;
+        .title_session(&parse_session(app, Some(&args.session))?, &args.title.join(" "))?;
     report_change(app, &change)
 }
 
 /// Takes the last summary of a session back.
 pub fn restore_session(app: &App, args: &SessionArg) -> Done {
-    let change = app.host.restore_session(&parse_session(&args.session)?)?;
+    let change = app
+        .host
+        .restore_session(&parse_session(app, args.session.as_deref())?)?;
     report_change(app, &change)
 }
 
 /// Has a model summarize a session.
 pub fn summarize_session(app: &App, args: &ChatSummarizeArgs) -> Done {
-    let key = parse_session(&args.session)?;
+    let key = parse_session(app, args.session.as_deref())?;
     let mut conversation = app.host.open_existing_conversation(&key)?;
     let remembered = remembered_provider(&conversation);
     let provider = args.provider.as_deref().or(remembered.as_deref());
@@ -106,7 +117,9 @@ pub fn summarize_session(app: &App, args: &ChatSummarizeArgs) -> Done {
 
 /// Prints a session as one document, or writes it to a file.
 pub fn export_session(app: &App, args: &ChatExportArgs) -> Done {
-    let export = app.host.export_session(&parse_session(&args.session)?)?;
+    let export = app
+        .host
+        .export_session(&parse_session(app, args.session.as_deref())?)?;
     match (&args.out, args.format) {
         (Some(file), format) => write_export(app, &export, file, format)?,
         (None, Some(ExportFormat::Json)) => app
@@ -157,7 +170,7 @@ pub fn write_export(
 }
 
 /// Reports a change of a session.
-fn report_change(app: &App, report: &SessionChange) -> Done {
+pub fn report_change(app: &App, report: &SessionChange) -> Done {
     let key = &report.session;
     let words = match &report.change {
         SessionChangeKind::Forked { fork } => format!("`{key}` begins with the turns of `{fork}`"),
@@ -167,6 +180,16 @@ fn report_change(app: &App, report: &SessionChange) -> Done {
         SessionChangeKind::Restored { receipt } => {
             let count = render::count_noun(receipt.replaced.len() as u64, "message");
             format!("{count} of `{key}` are sent again in place of their summary")
+        }
+        SessionChangeKind::Dropped { turn } => {
+            format!(
+                "the turn {} of `{key}` and all later ones are not sent any more",
+                turn.short_id()
+            )
+        }
+        SessionChangeKind::Shared { provider, texts } => {
+            let count = render::count_noun(texts.len() as u64, "text");
+            format!("`{}` may see {count} that `{key}` read", escape::line(provider))
         }
         SessionChangeKind::Deleted { removed } => {
             let texts = render::count_noun(*removed as u64, "text");

@@ -34,7 +34,9 @@ use crate::terminal::screen;
 
 /// Runs the verb.
 pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
-    let mut conversation = app.host.open_conversation(&parse_session(&args.session)?)?;
+    let mut conversation = app
+        .host
+        .open_conversation(&parse_session(app, args.session.as_deref())?)?;
     let remembered = remembered_provider(&conversation);
     let mut talk = Talk {
         app,

@@ -41,17 +41,20 @@ pub struct ShownTurn {
     pub has_no_reader: bool,
 }
 
-/// Parses the name of a session.
+/// Parses the name of a session. Without a name, it is the session of the repository.
 ///
 /// # Errors
-/// Fails if it is no such name.
-pub fn parse_session(name: &str) -> Result<SessionKey, EffectError> {
-    SessionKey::parse(name).map_err(|error| usage_error(error.to_string()))
+/// Fails if the name is not the name of a session.
+pub fn parse_session(app: &App, name: Option<&str>) -> Result<SessionKey, EffectError> {
+    match name {
+        Some(name) => SessionKey::parse(name).map_err(|error| usage_error(error.to_string())),
+        None => Ok(app.host.usual_session()),
+    }
 }
 
 /// Sends one message in a session.
 pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
-    let key = parse_session(session)?;
+    let key = parse_session(app, Some(session))?;
     let mut conversation = app.host.open_conversation(&key)?;
     let remembered = remembered_provider(&conversation);
     let choice = args.flags.complete_choice(app, remembered.as_deref())?;

@@ -47,6 +47,7 @@ mod evidence_publish;
 mod example_workflow;
 mod exit_codes;
 mod explore;
+mod flow;
 mod git_reach;
 mod hangs;
 mod health_table;

@@ -55,6 +55,8 @@ impl LedgerEntry {
             | SessionEvent::Compressed(_)
             | SessionEvent::Restored { .. }
             | SessionEvent::Cleared
+            | SessionEvent::Dropped { .. }
+            | SessionEvent::Shared { .. }
             | SessionEvent::Deleted => None,
         }
     }

@@ -1,14 +1,26 @@
 //! Tests of the fold.
 
 use agentos_ledger::{
-    CallRecord, CompressionReceipt, ForkOrigin, MessageRef, SessionEvent, SessionKey, SessionRecord,
-    SessionSettings, TurnEnd, TurnRecord, TurnSource,
+    CallRecord, CompressionReceipt, ForkOrigin, MessageRef, RepositoryReads, SessionEvent, SessionKey,
+    SessionRecord, SessionSettings, TurnEnd, TurnRecord, TurnSource,
 };
 use agentos_model::ChatRole;
 use agentos_tool::{RunId, Usage};
 use proptest::prelude::*;
 
 use super::*;
+
+/// Makes the reads of a turn, which name the turn.
+fn read_in(turn: &str) -> RepositoryReads {
+    RepositoryReads {
+        repository: "r".to_owned(),
+        folder: "/r".to_owned(),
+        commit: turn.to_owned(),
+        policy: String::new(),
+        readers: Vec::new(),
+        files: Vec::new(),
+    }
+}
 
 /// Tape that is written by short words.
 #[derive(Default)]
@@ -46,6 +58,7 @@ impl TestTape {
             source: TurnSource::Session,
             repository: None,
             runs: Vec::new(),
+            reads: vec![read_in(turn)],
             messages: hashes.iter().enumerate().map(message).collect(),
             choice: None,
             discarded: Vec::new(),
@@ -255,4 +268,62 @@ proptest! {
             prop_assert_eq!(message.replaced_by.is_some(), is_replaced);
         }
     }
+}
+
+/// Lists the turns whose reads count for the next turn.
+fn list_reads(tape: &TestTape, session: &str) -> Vec<String> {
+    let state = fold_session(&SessionKey::parse(session).unwrap(), &tape.0).unwrap();
+    state.list_reads().map(|read| read.reads.commit.clone()).collect()
+}
+
+fn drop_since(turn: &str) -> SessionEvent {
+    SessionEvent::Dropped {
+        turn: RunId::parse(turn).unwrap(),
+    }
+}
+
+#[test]
+fn reads_count_as_long_as_something_of_their_turn_can_be_sent() {
+    let mut tape = TestTape::default();
+    tape.begin("a", "First", None)
+        .turn("a", "t1", &["m1", "m2"])
+        // Its messages were forgotten, because no model answered them.
+        .turn("a", "t2", &[])
+        .turn("a", "t3", &["m3", "m4"])
+        .compress("a", "s1", &["m1", "m2"]);
+    assert_eq!(
+        list_reads(&tape, "a"),
+        ["t1", "t3"],
+        "a summary inherits the reads"
+    );
+    tape.begin("b", "Fork", Some(("a", Some("t1"))));
+    assert_eq!(
+        list_reads(&tape, "b"),
+        ["t1"],
+        "a fork has the reads of its origin"
+    );
+    tape.event("a", SessionEvent::Cleared).turn("a", "t4", &["m5"]);
+    assert_eq!(list_reads(&tape, "a"), ["t4"]);
+}
+
+#[test]
+fn a_dropped_turn_takes_later_turns_and_their_summaries_with_it() {
+    let mut tape = TestTape::default();
+    tape.begin("a", "First", None)
+        .turn("a", "t1", &["m1", "m2"])
+        .turn("a", "t2", &["m3", "m4"])
+        .compress("a", "s1", &["m1", "m2"])
+        .turn("a", "t3", &["m5", "m6"])
+        .compress("a", "s2", &["m3", "m4"])
+        .turn("a", "t4", &["m7"]);
+    tape.event("a", drop_since("t3"));
+    assert!(tape.show("a").contains("| s2 |  |"), "{}", tape.show("a"));
+    assert_eq!(list_reads(&tape, "a"), ["t1", "t2"]);
+    // The second summary stands for messages of the turn, and the first one does not.
+    tape.event("a", drop_since("t2"));
+    assert!(tape.show("a").contains("| s1 |  |"), "{}", tape.show("a"));
+    assert_eq!(list_reads(&tape, "a"), ["t1"]);
+    tape.event("a", drop_since("t1"));
+    assert!(tape.show("a").contains("| - |  |"), "{}", tape.show("a"));
+    assert!(list_reads(&tape, "a").is_empty());
 }

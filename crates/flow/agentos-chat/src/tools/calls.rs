@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::task::Poll;
 use std::time::Duration;
 
+use agentos_ledger::RepositoryReads;
 use agentos_model::{ToolCall, ToolResult};
 use agentos_tool::{BoxFuture, RunId};
 
@@ -34,6 +35,8 @@ pub(crate) struct CallResults {
     pub(crate) results: Vec<ToolResult>,
     /// Runs that the calls made.
     pub(crate) runs: Vec<RunId>,
+    /// Texts of repositories in the results.
+    pub(crate) reads: Vec<RepositoryReads>,
     /// Reason why not all calls ended. `None` if they did.
     pub(crate) stopped: Option<StopCause>,
     /// True if a tool ends the turn.
@@ -164,17 +167,19 @@ impl<'a> CallBatch<'a> {
             tokens: self.result_tokens / share,
         };
         let ends_turn = answers.iter().flatten().any(|answer| answer.ends_turn);
-        let mut runs = Vec::new();
+        let (mut runs, mut reads) = (Vec::new(), Vec::new());
         let results = self.calls.iter().zip(answers).map(|(call, answer)| {
             let mut answer =
                 answer.unwrap_or_else(|| ToolAnswer::from_error(stop_reason(stopped, self.limits)));
             runs.append(&mut answer.runs);
+            reads.append(&mut answer.reads);
             make_result(call, answer, limit)
         });
         let results = results.collect();
         CallResults {
             results,
             runs,
+            reads,
             stopped,
             ends_turn,
         }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use agentos_ledger::{CallRecord, CompressionReceipt, MessageAuthor, MessageRef};
+use agentos_ledger::{CallRecord, CompressionReceipt, MessageAuthor, MessageRef, RepositoryReads};
 use agentos_model::{
     ChatMessage, ChatReply, ChatRequest, ChatRole, MessagePart, ToolCall, ToolResult, ToolSpec,
 };
@@ -40,6 +40,7 @@ pub(crate) struct TurnFlow<'a> {
     pub(super) calls: Vec<CallRecord>,
     pub(super) receipts: Vec<HeldReceipt>,
     pub(super) runs: Vec<RunId>,
+    pub(super) reads: Vec<RepositoryReads>,
     /// Results of the last calls, if a tool ended the turn.
     pub(super) open_results: Vec<ToolResult>,
     /// True after a summary failed although the request fits: it is not tried again in this turn.
@@ -84,6 +85,7 @@ impl<'a> TurnFlow<'a> {
             calls: Vec::new(),
             receipts: Vec::new(),
             runs: Vec::new(),
+            reads: Vec::new(),
             open_results: Vec::new(),
             is_summary_given_up: false,
             excess: None,
@@ -198,6 +200,7 @@ impl<'a> TurnFlow<'a> {
             .run_calls(self.ports.tool_session, &mut self.stop, &mut *self.ports.emit)
             .await;
         self.runs.extend(ended.runs);
+        self.reads.extend(ended.reads);
         let mut results = ended.results;
         results.extend(self.refuse_late(&late));
         results.sort_by_key(|result| all.iter().position(|call| call.id == result.tool_use_id));

@@ -98,6 +98,7 @@ impl TurnFlow<'_> {
             source: self.order.source,
             repository: state.settings().repository.clone(),
             runs: self.runs,
+            reads: self.reads,
             messages: self.added.into_iter().map(|(reference, _)| reference).collect(),
             // The caller chose, if anybody did, and adds it.
             choice: None,

@@ -11,16 +11,18 @@ use agentos_engine::context::unreadable_base;
 use agentos_engine::ports::{EffectError, Repository as _, TargetInfo};
 use agentos_executor::Repository;
 use agentos_landing::Base;
+use agentos_ledger::RepositoryReads;
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_tool::FileRead;
 
-use super::ToolContext;
 use super::moved_files::HiddenTexts;
+use super::{ShownTexts, ToolContext};
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::policy;
 use crate::proposals::ModelFacts;
 use crate::repository::{self, RepositoryPort};
+use crate::repository_id::{KnownRepository, identify};
 
 /// Open base with the rules of the conversation.
 pub(super) struct BaseReader<'a> {
@@ -29,6 +31,8 @@ pub(super) struct BaseReader<'a> {
     pub(super) policy: &'a PolicySet,
     pub(super) target: &'a TargetInfo,
     context: &'a ToolContext,
+    /// The base and the readers, without a text.
+    record: RepositoryReads,
 }
 
 /// Text of a file that the model is about to be shown.
@@ -39,6 +43,8 @@ pub(super) struct ShownText<'a> {
     pub(super) lines: Vec<(u64, u64)>,
     /// Commit whose difference it is. `None` for a file of the base.
     pub(super) commit: Option<&'a str>,
+    /// Git's ids of the complete texts that it is a part of.
+    pub(super) blobs: Vec<String>,
     pub(super) text: &'a [u8],
 }
 
@@ -61,11 +67,35 @@ pub(super) fn with_base<T>(
         policy: &active.set,
         target: &target,
         context,
+        record: describe_base(context, port.repo(), &target, &active.set),
     })
 }
 
+/// Describes the base and the readers of a call.
+fn describe_base(
+    context: &ToolContext,
+    repo: &Repository,
+    target: &TargetInfo,
+    policy: &PolicySet,
+) -> RepositoryReads {
+    let known = match &context.attempt {
+        // The reads of a run are on the tape of their repository.
+        Some(_) => KnownRepository::default(),
+        None => identify(&context.host, repo),
+    };
+    let readers = std::iter::once(&context.spec.author).chain(&context.spec.receivers);
+    RepositoryReads {
+        repository: known.id,
+        folder: known.folder.display().to_string(),
+        commit: target.base_commit.clone(),
+        policy: policy.sha256().to_owned(),
+        readers: readers.map(ModelFacts::to_reader).collect(),
+        files: Vec::new(),
+    }
+}
+
 /// Opens the repository for reading the base of a session.
-pub(super) fn open_port(host: &Host, options: &SessionOptions) -> Result<RepositoryPort, EffectError> {
+pub(crate) fn open_port(host: &Host, options: &SessionOptions) -> Result<RepositoryPort, EffectError> {
     // HEAD can be read in states in which nothing can land, such as in the middle of a merge.
     let look_only = options.branch.is_none();
     let options = SessionOptions {
@@ -80,6 +110,16 @@ pub(super) fn open_port(host: &Host, options: &SessionOptions) -> Result<Reposit
 /// Finds the base that the tools of a session read now.
 pub(super) fn find_target(host: &Host, options: &SessionOptions) -> Result<TargetInfo, EffectError> {
     open_port(host, options)?.target()
+}
+
+impl ShownTexts {
+    /// Adds texts to the record of their base.
+    fn add_reads(&mut self, reads: RepositoryReads) {
+        match self.reads.iter_mut().find(|known| known.is_same_base(&reads)) {
+            Some(known) => known.files.extend(reads.files),
+            None => self.reads.push(reads),
+        }
+    }
 }
 
 impl BaseReader<'_> {
@@ -132,14 +172,19 @@ impl BaseReader<'_> {
         if !self.decides_allow(shown.path, b"", total) {
             return false;
         }
-        texts.bytes = total;
-        texts.reads.push(FileRead {
+        let read = FileRead {
             by: shown.by.to_owned(),
             path: shown.path.to_owned(),
             lines: shown.lines,
             commit: shown.commit.map(str::to_owned),
+            blobs: shown.blobs,
             text_hash: hash_bytes(shown.text),
             bytes,
+        };
+        texts.bytes = total;
+        texts.add_reads(RepositoryReads {
+            files: vec![read],
+            ..self.record.clone()
         });
         true
     }
@@ -176,6 +221,12 @@ impl BaseReader<'_> {
         })?;
         paths.sort_unstable();
         Ok(paths)
+    }
+
+    /// Finds the id of a file of the base. Empty if the base has no such file.
+    pub(super) fn find_blob(&self, path: &str) -> Result<Vec<String>, EffectError> {
+        let entry = self.base.entry(path).map_err(|error| unreadable_base(&error))?;
+        Ok(entry.into_iter().map(|entry| entry.id).collect())
     }
 
     /// Reads a text of the base. `None` if it is too long, or not UTF-8.

@@ -134,6 +134,7 @@ fn show_files(
             path,
             lines: Vec::new(),
             commit: Some(id),
+            blobs: moved.list_blobs(path),
             text: text.as_bytes(),
         };
         let _ = match (is_allowed, moved.gone.contains(path)) {

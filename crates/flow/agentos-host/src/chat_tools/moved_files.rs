@@ -32,6 +32,8 @@ pub(super) struct MovedFiles {
     pub(super) gone: BTreeSet<String>,
     /// Files with a text that a withheld file has or had.
     pub(super) withheld: BTreeSet<String>,
+    /// Ids of both texts of each file.
+    blobs: BTreeMap<String, Vec<String>>,
 }
 
 /// Texts of old commits that withheld files have or had.
@@ -65,10 +67,21 @@ impl MovedFiles {
         let withheld = changes
             .iter()
             .filter(|change| list_ids(change).any(|id| hidden.ids.contains(id)));
+        let blobs = changes
+            .iter()
+            .map(|change| (change.path.clone(), list_ids(change).map(str::to_owned).collect()));
         Ok(Some(Self {
+            blobs: blobs.collect(),
             gone,
             withheld: withheld.map(|change| change.path.clone()).collect(),
         }))
+    }
+}
+
+impl MovedFiles {
+    /// Lists the ids of both texts of a file of the commit.
+    pub(super) fn list_blobs(&self, path: &str) -> Vec<String> {
+        self.blobs.get(path).cloned().unwrap_or_default()
     }
 }
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use agentos_chat::ToolAnswer;
 use agentos_engine::feedback::write_feedback;
+use agentos_engine::ports::EffectError;
 use agentos_engine::{Outcome, OutcomeKind};
+use agentos_landing::LandingReport;
 
-use super::base_reader::with_base;
+use super::base_reader::{BaseReader, ShownText, with_base};
 use super::{CallArguments, StopSlot, ToolContext, describe_error};
 use crate::clock;
 use crate::notice::SilentObserver;
@@ -83,6 +85,33 @@ fn describe_outcome(context: &ToolContext, outcome: &Outcome) -> ToolAnswer {
     ToolAnswer::from_error(text).with_code(code)
 }
 
+/// Records that the model is shown lines of the files of a report. Returns false if policy does not let it read that much.
+fn record_quotes(
+    reader: &BaseReader<'_>,
+    report: &LandingReport,
+    feedback: &str,
+) -> Result<bool, EffectError> {
+    for file in &report.files {
+        let blobs = reader.find_blob(&file.path)?;
+        // The feedback quotes no line of a file that policy withholds, or that the base does not have.
+        if blobs.is_empty() || !reader.allows_name(&file.path) {
+            continue;
+        }
+        let quotes = ShownText {
+            by: "propose_change",
+            path: &file.path,
+            lines: Vec::new(),
+            commit: None,
+            blobs,
+            text: feedback.as_bytes(),
+        };
+        if !reader.admit_text(quotes) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn describe_refusal(context: &ToolContext, outcome: &Outcome) -> String {
     let code = outcome.code.as_deref().unwrap_or("failed");
     // The report has the message, the hint and the real lines. A placed answer has a report that only says that it lands.
@@ -99,6 +128,9 @@ fn describe_refusal(context: &ToolContext, outcome: &Outcome) -> String {
                             .to_owned(),
                     );
                 }
+            }
+            if !record_quotes(reader, report, &model)? {
+                return Ok("It quotes more lines than policy lets this provider read".to_owned());
             }
             Ok(model)
         });

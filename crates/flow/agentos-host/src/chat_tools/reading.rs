@@ -93,6 +93,7 @@ pub(super) fn read_file(context: &ToolContext, arguments: &CallArguments<'_>) ->
             path,
             lines: vec![(part.first_line, part.last_line)],
             commit: None,
+            blobs: reader.find_blob(path)?,
             text: file.content.as_bytes(),
         };
         if !reader.admit_text(text) {

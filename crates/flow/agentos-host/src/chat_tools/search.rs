@@ -68,7 +68,13 @@ pub(super) fn search_files(
                 continue;
             };
             read += text.len();
-            search_text(reader, (&expression, stop), (&path, &text), limit, &mut result);
+            search_text(
+                reader,
+                (&expression, stop),
+                (&path, &id, &text),
+                limit,
+                &mut result,
+            );
         }
         Ok(describe_result(result))
     })
@@ -91,7 +97,7 @@ fn parse_expression(arguments: &CallArguments<'_>) -> Result<Regex, EffectError>
 fn search_text(
     reader: &BaseReader<'_>,
     (expression, stop): (&Regex, &StopSlot),
-    (path, text): (&str, &str),
+    (path, id, text): (&str, &str, &str),
     limit: u64,
     result: &mut SearchResult,
 ) {
@@ -132,6 +138,7 @@ fn search_text(
         path,
         lines: numbers,
         commit: None,
+        blobs: vec![id.to_owned()],
         text: found.as_bytes(),
     };
     if reader.admit_text(shown) {

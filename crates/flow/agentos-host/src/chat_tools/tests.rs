@@ -69,6 +69,8 @@ fn make_tools(repo: &TestRepo, execution_mode: ExecutionMode, consent: ConsentMo
             provider: "p".to_owned(),
             model: Some("m".to_owned()),
             execution_mode,
+            adapter: "openai".to_owned(),
+            address: None,
         },
         consent,
         conversation: "conversation:default".to_owned(),

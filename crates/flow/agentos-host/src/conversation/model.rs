@@ -130,11 +130,7 @@ pub async fn prepare_model(
     Ok(ModelParts {
         model,
         _first_request: first_request,
-        facts: ModelFacts {
-            provider: resolved.profile.provider.clone(),
-            model: resolved.profile.model.clone(),
-            execution_mode: resolved.profile.execution_mode(),
-        },
+        facts: ModelFacts::of_profile(&resolved.profile),
         requested: resolved.profile.model.clone(),
         price: tool.price,
         window,

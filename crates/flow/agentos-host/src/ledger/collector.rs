@@ -68,6 +68,7 @@ impl CallCollector {
             source: TurnSource::Run,
             repository: Some(host.repository_dir().display().to_string()),
             runs: vec![run.clone()],
+            reads: Vec::new(),
             messages: Vec::new(),
             choice: choice.map(Box::new),
             discarded: choices,

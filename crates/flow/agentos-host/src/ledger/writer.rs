@@ -128,7 +128,7 @@ impl Drop for WriterThread {
 }
 
 /// Makes the error of a turn whose writer has ended.
-pub(super) fn lost_writer() -> EffectError {
+pub(crate) fn lost_writer() -> EffectError {
     EffectError::new(Cause::Internal, "runtime", "the thread of the ledger has ended")
 }
 

@@ -126,10 +126,12 @@ impl OpenToolboxes {
     pub(crate) fn list_receivers(&self) -> Vec<ModelFacts> {
         let reaching = self.0.iter().filter(|(_, toolbox)| !toolbox.hosts.is_empty());
         reaching
-            .map(|(name, _)| ModelFacts {
+            .map(|(name, toolbox)| ModelFacts {
                 provider: name.clone(),
                 model: None,
                 execution_mode: ExecutionMode::Cloud,
+                adapter: "toolbox".to_owned(),
+                address: Some(toolbox.hosts.join(" ")),
             })
             .collect()
     }

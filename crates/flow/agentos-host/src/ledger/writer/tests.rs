@@ -19,6 +19,7 @@ fn record() -> TurnRecord {
         source: TurnSource::Message,
         repository: None,
         runs: Vec::new(),
+        reads: Vec::new(),
         messages: Vec::new(),
         choice: None,
         discarded: Vec::new(),

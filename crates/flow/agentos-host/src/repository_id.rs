@@ -1,0 +1,225 @@
+//! Ids of repositories: what conversations and reads belong to.
+//!
+//! Owns: the file with the id in git's common folder, which all worktrees share. Never: trusts the id of a folder that was copied.
+//!
+//! The id stays when the folder moves or is renamed. The file also has the path of the folder, so a copy is noticed:
+//!
+//! | the file | id | written |
+//! |---|---|---|
+//! | is missing | a new one | with this path |
+//! | has this path | the one in the file | nothing |
+//! | has another path, where the same id still is: the folder was copied | a new one, with a notice | with this path |
+//! | has another path, where the id is not any more: the folder was moved | the one in the file | with this path |
+//! | cannot be read, or not written | a digest of the path | nothing |
+
+use std::path::{Path, PathBuf};
+
+use agentos_api::Notice;
+use agentos_chain::hash_bytes;
+use agentos_credentials::{lock_own_file, replace_own_file};
+use agentos_durable::{LinkRule, open_regular_file};
+use agentos_engine::ports::EffectError;
+use agentos_evidence::make_random_text;
+use agentos_executor::Repository;
+use agentos_ledger::SessionKey;
+use serde::{Deserialize, Serialize};
+
+use crate::files::read_bounded;
+use crate::host::Host;
+use crate::repository;
+
+/// Name of the file in AgentOS's folder of the repository.
+const FILE: &str = "repository.json";
+/// Folder of AgentOS in git's common folder.
+const FOLDER: &str = "agentos";
+/// Largest file that is read, in bytes.
+const LARGEST_FILE: u64 = 64 << 10;
+/// Number of characters of an id: 128 bits as hexadecimal digits.
+const ID_LENGTH: usize = 32;
+/// Number of its characters in the name of a session.
+const SHORT_ID: usize = 16;
+/// Largest number of characters of a repository's name: a session's name has room for it and the id.
+const LONGEST_NAME: usize = 40;
+/// Scope of the sessions that belong to a repository.
+const REPOSITORY_SCOPE: &str = "repository";
+
+/// The file.
+#[derive(Debug, Serialize, Deserialize)]
+struct IdFile {
+    version: u32,
+    id: String,
+    /// Name of the folder when the repository got its id, for people: letters, digits, `-`, `_` and `.` alone.
+    name: String,
+    /// Git's common folder when the id was written.
+    path: String,
+}
+
+/// A repository as conversations and reads know it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KnownRepository {
+    /// Id: 32 hexadecimal digits.
+    pub id: String,
+    /// Name for people. It stays when the folder moves.
+    pub name: String,
+    /// Folder of the working tree, or git's common folder of a bare repository.
+    pub folder: PathBuf,
+}
+
+impl Host {
+    /// Returns the repository of the host. `None` if there is no repository.
+    #[must_use]
+    pub fn known_repository(&self) -> Option<KnownRepository> {
+        let repo = repository::open(self).ok()?;
+        Some(identify(self, &repo))
+    }
+
+    /// Returns the session that is meant if the user names none: the session of the repository, or `conversation:default` outside of a
+    /// repository.
+    #[must_use]
+    pub fn usual_session(&self) -> SessionKey {
+        self.known_repository()
+            .map_or_else(SessionKey::default, |known| known.session())
+    }
+}
+
+impl KnownRepository {
+    /// Returns the session of the repository, such as `repository:shop.1f0c9a7b5e3d2468`.
+    fn session(&self) -> SessionKey {
+        let id: String = self.id.chars().take(SHORT_ID).collect();
+        let named = SessionKey::parse(&format!("{REPOSITORY_SCOPE}:{}.{id}", self.name));
+        named.unwrap_or_default()
+    }
+}
+
+/// Returns true if a session belongs to a repository, and the repository is another one.
+pub(crate) fn is_foreign(key: &SessionKey, known: &KnownRepository) -> bool {
+    let belongs = key.as_str().starts_with(&format!("{REPOSITORY_SCOPE}:"));
+    belongs && known.session() != *key
+}
+
+/// Identifies a repository, and gives it an id if it has none.
+pub(crate) fn identify(host: &Host, repo: &Repository) -> KnownRepository {
+    let common = real_path(repo.common_dir());
+    let folder = real_path(repo.work_dir().unwrap_or_else(|| repo.common_dir()));
+    let file = find_file(host, &common, &folder)
+        .unwrap_or_else(|| IdFile::new(derive_id(&common), &common, &folder));
+    KnownRepository {
+        id: file.id,
+        name: file.name,
+        folder,
+    }
+}
+
+/// Returns the id of a repository as it is now, and writes nothing. `None` if it has none.
+pub(crate) fn read_id(repo: &Repository) -> Option<String> {
+    let common = real_path(repo.common_dir());
+    match read_file(&common) {
+        Ok(file) => file.filter(|file| file.is_of(&common)).map(|file| file.id),
+        Err(_) => Some(derive_id(&common)),
+    }
+}
+
+impl IdFile {
+    fn new(id: String, common: &Path, folder: &Path) -> Self {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let is_plain = |char: &char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
+        let name: String = name.chars().filter(is_plain).take(LONGEST_NAME).collect();
+        Self {
+            version: 1,
+            id,
+            name: if name.is_empty() {
+                "repository".to_owned()
+            } else {
+                name
+            },
+            path: common.display().to_string(),
+        }
+    }
+
+    fn is_of(&self, common: &Path) -> bool {
+        Path::new(&self.path) == common
+    }
+
+    /// Returns true if the file is as this module writes it: an unpacked archive can contain another one.
+    fn is_valid(&self) -> bool {
+        let is_id = self.id.len() == ID_LENGTH && self.id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name = SessionKey::parse(&format!("{REPOSITORY_SCOPE}:{}", self.name));
+        is_id && self.name.len() <= LONGEST_NAME && name.is_ok()
+    }
+}
+
+/// Finds the file of a repository, and writes it if it is missing or has another path. `None` if it cannot be read or written.
+fn find_file(host: &Host, common: &Path, folder: &Path) -> Option<IdFile> {
+    if let Some(file) = read_file(common).ok()?.filter(|file| file.is_of(common)) {
+        return Some(file);
+    }
+    // Two processes must not give a repository two ids, so the file is read again under a lock.
+    let place = common.join(FOLDER).join(FILE);
+    let _lock = lock_own_file(&place).ok()?;
+    let known = read_file(common).ok()?;
+    let copied = known.as_ref().filter(|file| is_copied(file)).map(copied_notice);
+    let file = match known {
+        Some(file) if file.is_of(common) => return Some(file),
+        Some(file) if copied.is_none() => IdFile {
+            path: common.display().to_string(),
+            ..file
+        },
+        Some(_) | None => IdFile::new(make_random_text().ok()?, common, folder),
+    };
+    let text = serde_json::to_string(&file).ok()?;
+    replace_own_file(&place, &format!("{text}\n")).ok()?;
+    if let Some(notice) = copied {
+        host.notify(notice);
+    }
+    Some(file)
+}
+
+/// Returns true if the folder that the file names is still there with the same id.
+fn is_copied(file: &IdFile) -> bool {
+    let there = read_file(Path::new(&file.path)).ok().flatten();
+    there.is_some_and(|other| other.id == file.id)
+}
+
+fn copied_notice(file: &IdFile) -> Notice {
+    let message = format!(
+        "this repository is a copy of `{}`, so it has a conversation of its own; `agentos chat fork` takes the other one along",
+        file.path
+    );
+    Notice::new("repository-copied", message)
+}
+
+/// Reads the file. `None` if there is no file.
+///
+/// # Errors
+/// If it is not a regular file with a valid id, or its folder is a link.
+fn read_file(common: &Path) -> Result<Option<IdFile>, ()> {
+    let folder = common.join(FOLDER);
+    // An unpacked archive can contain a link here, and the file would be written to wherever it leads.
+    match folder.symlink_metadata() {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Err(()),
+        Err(_) => return Ok(None),
+    }
+    let path = folder.join(FILE);
+    if path.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let open = open_regular_file(&path, LinkRule::Refused).map_err(drop)?;
+    let bytes = read_bounded(open, FILE, LARGEST_FILE).map_err(drop::<EffectError>)?;
+    let file: IdFile = serde_json::from_slice(&bytes).map_err(drop)?;
+    file.is_valid().then_some(Some(file)).ok_or(())
+}
+
+/// Derives an id from the path, for a repository that cannot have a file.
+fn derive_id(common: &Path) -> String {
+    let digest = hash_bytes(format!("agentos repository {}", common.display()).as_bytes());
+    let digits = digest.rsplit(':').next().unwrap_or_default();
+    digits.chars().take(ID_LENGTH).collect()
+}
+
+fn real_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests;
