@@ -41,7 +41,6 @@
 use std::collections::HashSet;
 
 use crate::Refusal;
-use crate::budget::WorkBudget;
 use crate::locate::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates};
 use crate::parse::{Hunk, HunkLine, LineMark, StatedLines};
 use crate::splice::AddedText;
@@ -197,7 +196,6 @@ fn occurs_in(part: &[&[u8]], lines: &[&[u8]]) -> bool {
 pub(crate) fn find_applied(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
-    budget: &mut WorkBudget,
 ) -> Result<AppliedState, Refusal> {
     let image = PostImage::of(one);
     // Single brackets and empty lines are everywhere, so finding them proves nothing.
@@ -215,9 +213,11 @@ pub(crate) fn find_applied(
         at_end: one.at_end,
         ..Hunk::default()
     };
-    budget.spend(result.lines.len().saturating_mul(COMPARED))?;
-    let mut places = find_candidates(target, &SoughtHunk::new(&result), budget)?;
-    budget.spend(places.len().saturating_mul(image.new.len()))?;
+    target.budget.spend(result.lines.len().saturating_mul(COMPARED))?;
+    let mut places = find_candidates(target, &SoughtHunk::new(&result))?;
+    target
+        .budget
+        .spend(places.len().saturating_mul(image.new.len()))?;
     places.retain(|place| image.has_added(target.lines(), place));
     let standing: Vec<usize> = places.iter().map(|place| place.start).collect();
     let adds = image.new.iter().any(|line| line.mark == LineMark::Add);
@@ -268,20 +268,20 @@ fn lost_lines(one: &SoughtHunk<'_, '_>) -> bool {
 /// Judges a hunk whose old lines have this place: its result may be around them, so that to land it would apply it
 /// twice.
 pub(crate) fn judge_placed(
-    lines: FileLines<'_>,
+    target: &TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
     place: &HunkPlace,
-    budget: &mut WorkBudget,
 ) -> Result<AppliedState, Refusal> {
+    let lines = target.lines();
     let image = PostImage::of(one);
     let has = |mark: LineMark| one.hunk.lines.iter().any(|line| line.mark == mark);
     if one.old.is_empty() || !(has(LineMark::Add) || has(LineMark::Remove)) {
         return Ok(AppliedState::Absent);
     }
-    budget.spend(one.old.len().saturating_mul(COMPARED))?;
+    target.budget.spend(one.old.len().saturating_mul(COMPARED))?;
     let removes = has(LineMark::Remove);
     let start = if removes {
-        find_wrapped(lines, one, &image.new, place, budget)?
+        find_wrapped(target, one, &image.new, place)?
     } else {
         find_inserted(lines, one, &image.new, place)
     };
@@ -316,11 +316,10 @@ fn find_inserted(
 /// Returns the first line of a result that keeps the removed lines inside and is around their place, as when a line
 /// was wrapped in a block before. Returns `None` if it is not there.
 fn find_wrapped(
-    lines: FileLines<'_>,
+    target: &TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
     new: &[&HunkLine<'_>],
     place: &HunkPlace,
-    budget: &mut WorkBudget,
 ) -> Result<Option<usize>, Refusal> {
     // A hunk that fits its stated line is believed. The exception takes lines out and puts them in again without any
     // context: git writes no such hunk, so its stated line proves nothing.
@@ -341,8 +340,8 @@ fn find_wrapped(
     }
     let first = (place.start + one.old.len()).saturating_sub(new.len());
     for start in first..=place.start {
-        let same = count_same(lines, start, new);
-        budget.spend(same + 1)?;
+        let same = count_same(target.lines(), start, new);
+        target.budget.spend(same + 1)?;
         if same == new.len() {
             return Ok(Some(start));
         }

@@ -3,12 +3,14 @@
 //!
 //! Owns: the count. Never: reads a clock.
 
+use std::cell::Cell;
+
 use crate::{Refusal, RefusalCode};
 
 /// Remaining steps of work.
 #[derive(Debug)]
 pub(crate) struct WorkBudget {
-    left: u64,
+    left: Cell<u64>,
 }
 
 /// Steps granted for any input, however small.
@@ -20,23 +22,24 @@ impl WorkBudget {
     /// Creates a budget for an answer of this many bytes.
     pub(crate) fn for_bytes(bytes: usize) -> Self {
         Self {
-            left: (bytes as u64).saturating_mul(PER_BYTE).saturating_add(FLOOR),
+            left: Cell::new((bytes as u64).saturating_mul(PER_BYTE).saturating_add(FLOOR)),
         }
     }
 
     /// Grants steps for further bytes, when another file of the base is read.
-    pub(crate) fn grant_bytes(&mut self, bytes: usize) {
-        self.left = self.left.saturating_add((bytes as u64).saturating_mul(PER_BYTE));
+    pub(crate) fn grant_bytes(&self, bytes: usize) {
+        let granted = (bytes as u64).saturating_mul(PER_BYTE);
+        self.left.set(self.left.get().saturating_add(granted));
     }
 
     /// Subtracts steps from the budget.
     ///
     /// # Errors
     /// Fails with `too-large` if fewer steps are left.
-    pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Refusal> {
-        match self.left.checked_sub(steps as u64) {
+    pub(crate) fn spend(&self, steps: usize) -> Result<(), Refusal> {
+        match self.left.get().checked_sub(steps as u64) {
             Some(left) => {
-                self.left = left;
+                self.left.set(left);
                 Ok(())
             }
             None => Err(Refusal::new(

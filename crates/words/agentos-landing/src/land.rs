@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::base_cache::BaseCache;
 use crate::budget::WorkBudget;
+use crate::context::LandingContext;
 use crate::parse::{FileEdit, parse};
 use crate::readings::{
     ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, other_readings, undo_escaping,
@@ -235,8 +236,12 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
         Ok(parsed) => parsed,
         Err(refusal) => return refuse(report, refusal),
     };
-    let mut budget = WorkBudget::for_bytes(answer.len());
-    let outcome = sequence::plan_sequence(&parsed, &BaseCache::new(base), options, &mut budget)?;
+    let context = LandingContext {
+        base: &BaseCache::new(base),
+        options,
+        budget: &WorkBudget::for_bytes(answer.len()),
+    };
+    let outcome = sequence::plan_sequence(&parsed, context)?;
     report.notes.clone_from(&parsed.notes);
     report.files = outcome.reports;
     // The states exist only if every part landed, or enough of them for a partial landing.

@@ -36,6 +36,7 @@ mod canonical;
 mod change;
 mod checks;
 mod compare;
+mod context;
 mod diff_parts;
 mod feedback;
 mod file_change;

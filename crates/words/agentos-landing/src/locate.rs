@@ -60,6 +60,8 @@ mod objections;
 pub(crate) mod order;
 mod suggest;
 
+use std::collections::HashMap;
+
 use crate::budget::WorkBudget;
 use crate::parse::{Hunk, HunkLine, LineMark};
 use crate::text::{FileLines, TextLine, line_starts, trim};
@@ -67,9 +69,8 @@ use crate::{Refusal, Rung};
 
 use anchors::below_anchors;
 pub(crate) use anchors::{missing_anchor, place_above_anchor};
-use heading::SectionEnds;
 pub(crate) use indent::IndentShift;
-use index::LineIndex;
+use index::LineTable;
 pub(crate) use key::{MatchLevel, look_alike};
 use objections::{accept_place, deeper_copies, other_exact_place, places_by_new_lines};
 pub(crate) use suggest::suggest_places;
@@ -78,62 +79,35 @@ pub(crate) use suggest::suggest_places;
 pub(crate) struct TargetFile<'b> {
     /// Content of the file.
     pub content: &'b [u8],
+    /// Work that is left for the answer.
+    pub budget: &'b WorkBudget,
     /// True if the hunks were certainly made for this content, as their `index` line names it. Their numbers are then
     /// those of this file.
     pub is_stated_base: bool,
     starts: Vec<usize>,
-    index: LineIndex,
-    parts: SectionEnds,
+    /// Tables by rung. Each is built when it is first needed, since most hunks are found on the first rung.
+    tables: HashMap<MatchLevel, LineTable>,
+    /// Line at which the section of each requested heading ends. Computed once for each heading, since thousands of
+    /// hunks may name the same one.
+    section_ends: HashMap<usize, usize>,
 }
 
 impl<'b> TargetFile<'b> {
     /// Creates a target from the content of a file.
-    pub(crate) fn new(content: &'b [u8]) -> Self {
+    pub(crate) fn new(content: &'b [u8], budget: &'b WorkBudget) -> Self {
         Self {
             content,
-            starts: line_starts(content),
+            budget,
             is_stated_base: false,
-            index: LineIndex::default(),
-            parts: SectionEnds::default(),
+            starts: line_starts(content),
+            tables: HashMap::new(),
+            section_ends: HashMap::new(),
         }
     }
 
     /// Returns the lines of the file.
     pub(crate) fn lines(&self) -> FileLines<'_> {
         FileLines::new(self.content, &self.starts)
-    }
-
-    /// Returns the lines at which this run of lines begins in the file, ascending.
-    fn find_runs(
-        &mut self,
-        level: MatchLevel,
-        old: &[&HunkLine<'_>],
-        budget: &mut WorkBudget,
-    ) -> Result<Vec<usize>, Refusal> {
-        let lines = FileLines::new(self.content, &self.starts);
-        self.index.find_runs(level, lines, old, budget)
-    }
-
-    /// Returns the lines of the file that are equal to `text` on this rung.
-    fn places_of(
-        &mut self,
-        level: MatchLevel,
-        text: &[u8],
-        budget: &mut WorkBudget,
-    ) -> Result<&[u32], Refusal> {
-        let lines = FileLines::new(self.content, &self.starts);
-        self.index.places_of(level, lines, text, budget)
-    }
-
-    /// Returns true if the line at `start` is in the section of the heading.
-    fn is_in_section(
-        &mut self,
-        heading: usize,
-        start: usize,
-        budget: &mut WorkBudget,
-    ) -> Result<bool, Refusal> {
-        let lines = FileLines::new(self.content, &self.starts);
-        self.parts.contains_line(lines, heading, start, budget)
     }
 }
 
@@ -151,6 +125,16 @@ pub(crate) struct HunkPlace {
 }
 
 impl HunkPlace {
+    /// Returns the place of a hunk whose old lines are equal to those of the file from `start` on.
+    pub(crate) fn exact(start: usize) -> Self {
+        Self {
+            start,
+            level: MatchLevel::Exact,
+            shift: IndentShift::Same,
+            others: 0,
+        }
+    }
+
     /// Returns the rung as reports name it.
     pub(crate) fn report_rung(&self, stated: Option<usize>) -> Rung {
         match self.level {
@@ -245,27 +229,26 @@ fn stated_line(hunk: &Hunk<'_>, insertion: bool) -> Option<usize> {
 pub(crate) fn locate_hunks(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
-    budget: &mut WorkBudget,
 ) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
-    let chosen = match place_as_stated(target, sought, budget)? {
+    let chosen = match place_as_stated(target, sought)? {
         Some(places) => places.into_iter().map(Ok).collect(),
-        None => place_by_lines(target, sought, budget)?,
+        None => place_by_lines(target, sought)?,
     };
-    let others = places_by_new_lines(target, sought, &chosen, budget)?;
+    let others = places_by_new_lines(target, sought, &chosen)?;
     let mut settled = Vec::with_capacity(sought.len());
     for ((one, chosen), other) in sought.iter().zip(chosen).zip(others) {
-        budget.spend(one.old.len() + one.hunk.continuation.len())?;
+        target.budget.spend(one.old.len() + one.hunk.continuation.len())?;
         let stated = chosen
             .as_ref()
             .ok()
             .map(|place| place.start)
             .filter(|start| one.stated == Some(*start) && !one.old.is_empty());
         let other = match (other, stated) {
-            (None, Some(start)) => other_exact_place(target, one, start, budget)?,
+            (None, Some(start)) => other_exact_place(target, one, start)?,
             (other, _) => other,
         };
         let copies = match &chosen {
-            Ok(place) => deeper_copies(target, one, place, budget)?,
+            Ok(place) => deeper_copies(target, one, place)?,
             Err(_) => Vec::new(),
         };
         settled.push(chosen.and_then(|place| match other {
@@ -284,13 +267,12 @@ pub(crate) fn locate_hunks(
 fn place_by_lines(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
-    budget: &mut WorkBudget,
 ) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
     let mut found = Vec::with_capacity(sought.len());
     for one in sought {
-        found.push(find_candidates(target, one, budget)?);
+        found.push(find_candidates(target, one)?);
     }
-    let mut chosen = order::choose_places(sought, &found, target.lines().len(), budget)?;
+    let mut chosen = order::choose_places(sought, &found, target)?;
     for (chosen, found) in chosen.iter_mut().zip(&found) {
         if let Ok(place) = chosen {
             place.others = place.others.max(found.len().saturating_sub(1));
@@ -303,14 +285,13 @@ fn place_by_lines(
 fn place_as_stated(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
-    budget: &mut WorkBudget,
 ) -> Result<Option<Vec<HunkPlace>>, Refusal> {
     let mut places = Vec::with_capacity(sought.len());
     for one in sought {
         let Some(start) = one.stated else {
             return Ok(None);
         };
-        budget.spend(one.old.len())?;
+        target.budget.spend(one.old.len())?;
         // A hunk without old lines fits everywhere. It may only follow others that prove the stated lines.
         if one.old.is_empty() && sought.len() < 2 && !target.lines().is_empty() {
             return Ok(None);
@@ -319,14 +300,9 @@ fn place_as_stated(
         if !fits_exactly(target, one, start) {
             return Ok(None);
         }
-        places.push(HunkPlace {
-            start,
-            level: MatchLevel::Exact,
-            shift: IndentShift::default(),
-            others: 0,
-        });
+        places.push(HunkPlace::exact(start));
     }
-    if !target.lines().is_empty() && !are_numbers_confirmed(target, sought, budget)? {
+    if !target.lines().is_empty() && !are_numbers_confirmed(target, sought)? {
         return Ok(None);
     }
     let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
@@ -339,7 +315,6 @@ fn place_as_stated(
 fn are_numbers_confirmed(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
-    budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
     let (shown, bare): (Vec<_>, Vec<_>) = sought
         .iter()
@@ -349,7 +324,7 @@ fn are_numbers_confirmed(
         return Ok(true);
     }
     for one in bare {
-        let runs = target.find_runs(MatchLevel::Exact, &one.old, budget)?;
+        let runs = target.find_runs(MatchLevel::Exact, &one.old)?;
         if runs.len() == 1 {
             return Ok(true);
         }
@@ -380,7 +355,6 @@ fn fits_exactly(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize)
 pub(crate) fn find_candidates(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
-    budget: &mut WorkBudget,
 ) -> Result<Vec<HunkPlace>, Refusal> {
     if one.old.is_empty() {
         return Ok(without_context(target, one));
@@ -388,8 +362,10 @@ pub(crate) fn find_candidates(
     /// Steps for one place. Places are kept until all hunks are placed, so they cost more than a look at a line.
     const STEPS_PER_PLACE: usize = 8;
     for level in MatchLevel::ALL {
-        let starts = target.find_runs(level, &one.old, budget)?;
-        budget.spend(starts.len().saturating_mul(STEPS_PER_PLACE))?;
+        let starts = target.find_runs(level, &one.old)?;
+        target
+            .budget
+            .spend(starts.len().saturating_mul(STEPS_PER_PLACE))?;
         // A place that lost marks explain is no place, but another one is not the only one then.
         let lacks_marks = |start: &usize| {
             let lines = target.lines().get(*start..start + one.old.len());
@@ -403,7 +379,7 @@ pub(crate) fn find_candidates(
             .filter(|start| !one.at_end || start + one.old.len() == target.lines().len())
             .filter_map(|start| place_of_run(target, one, start, level))
             .collect();
-        let places = below_anchors(target, one, places, budget)?;
+        let places = below_anchors(target, one, places)?;
         if !places.is_empty() {
             return Ok(places);
         }
@@ -417,12 +393,7 @@ fn without_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>) -> Vec<Hun
     if !target.lines().is_empty() && !one.hunk.at_end {
         return Vec::new();
     }
-    vec![HunkPlace {
-        start: target.lines().len(),
-        level: MatchLevel::Exact,
-        shift: IndentShift::default(),
-        others: 0,
-    }]
+    vec![HunkPlace::exact(target.lines().len())]
 }
 
 /// Returns the place of a hunk whose lines are equal to those of the file from `start` on, on this rung. Returns `None` if
@@ -462,11 +433,10 @@ fn place_at(
 pub(crate) fn possible_places(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
-    budget: &mut WorkBudget,
 ) -> Result<Vec<HunkPlace>, Refusal> {
     let mut free = one.hunk.clone();
     (free.anchors, free.section) = (Vec::new(), None);
-    let mut places = find_candidates(target, &SoughtHunk::new(&free), budget)?;
+    let mut places = find_candidates(target, &SoughtHunk::new(&free))?;
     let stated = one
         .stated
         .filter(|start| places.iter().all(|place| place.start != *start));

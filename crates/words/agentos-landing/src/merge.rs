@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use crate::budget::WorkBudget;
 use crate::compare::{LineEdit, line_edits};
+use crate::context::LandingContext;
 use crate::locate::TargetFile;
 use crate::parse::{FileEdit, Hunk};
 use crate::placement::{self, place_hunks};
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::{LineSplice, join_splices};
 use crate::text::{FileLines, line_starts};
-use crate::{Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, RefusalCode, Rung};
+use crate::{FileReport, FileState, HunkStatus, Refusal, RefusalCode, Rung};
 
 /// Returns the content that the tool saw. Returns `None` if it is unknown or is the base.
 ///
@@ -23,15 +24,19 @@ use crate::{Base, FileReport, FileState, HunkStatus, LandOptions, Refusal, Refus
 pub(crate) fn content_seen(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
-    base: &dyn Base,
-    options: &LandOptions,
+    context: LandingContext<'_>,
 ) -> Result<Option<Arc<[u8]>>, StopReason> {
     let Some((_, resolved)) = parts.first() else {
         return Ok(None);
     };
     let source = source_of(resolved);
     // What we sent is certain. The `index` line is only what the model wrote, so it is asked second.
-    if let Some(sent) = options.seen.iter().find(|seen| seen.path.as_str() == source) {
+    if let Some(sent) = context
+        .options
+        .seen
+        .iter()
+        .find(|seen| seen.path.as_str() == source)
+    {
         return Ok((sent.content != old.content).then(|| Arc::clone(&sent.content)));
     }
     let mut other: Option<Arc<[u8]>> = None;
@@ -48,7 +53,7 @@ pub(crate) fn content_seen(
             continue;
         }
         // The id may be invented. One that no object has says nothing about what was seen.
-        let Some((_, content)) = base.blob_by_prefix(id)? else {
+        let Some((_, content)) = context.base.blob_by_prefix(id)? else {
             continue;
         };
         // Two parts of one file with two different old states cannot both be carried over by one merge.
@@ -91,12 +96,12 @@ pub(crate) fn carry_over(
     (seen, old): (&[u8], &[u8]),
     hunks: &[&Hunk<'_>],
     is_result: bool,
-    budget: &mut WorkBudget,
+    budget: &WorkBudget,
     report: &mut FileReport,
 ) -> Result<Vec<u8>, StopReason> {
     budget.grant_bytes(seen.len());
-    let mut target = TargetFile::new(seen);
-    let settled = place_hunks(&mut target, hunks, budget)?;
+    let mut target = TargetFile::new(seen, budget);
+    let settled = place_hunks(&mut target, hunks)?;
     report.hunks = settled.reports;
     let Some(splices) = settled.splices else {
         return Err(stale_refusal(
@@ -152,14 +157,14 @@ fn was_made(splice: &LineSplice, since: &[LineEdit], base_lines: FileLines<'_>) 
 fn conflict_refusal(
     old: &[u8],
     hunks: &[&Hunk<'_>],
-    budget: &mut WorkBudget,
+    budget: &WorkBudget,
     report: &mut FileReport,
 ) -> Refusal {
     for hunk in &mut report.hunks {
         hunk.status = HunkStatus::Refused;
     }
     // The placement on the base only improves the report, so a failure of it is ignored.
-    let told = place_hunks(&mut TargetFile::new(old), hunks, budget);
+    let told = place_hunks(&mut TargetFile::new(old, budget), hunks);
     let told = told.map(|settled| settled.reports).unwrap_or_default();
     for (hunk, told) in report.hunks.iter_mut().zip(told) {
         if told.status != HunkStatus::Landed {

@@ -80,9 +80,8 @@ use segment::{Segment, SegmentKind};
 pub(crate) use title::IsTracked;
 use title::read_title;
 
-use crate::budget::WorkBudget;
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{BOM, LineEnding, TextLine, excerpt, split_lines, trim};
+use crate::text::{TextLine, excerpt, trim};
 use crate::{LandLimits, Refusal, RefusalCode};
 
 /// Maximum number of lines of an answer.
@@ -112,8 +111,7 @@ fn read_parts<'a>(
     is_tracked: IsTracked<'_>,
     depth: usize,
 ) -> Result<ParsedAnswer<'a>, Refusal> {
-    let mut budget = WorkBudget::for_bytes(text.len());
-    let cut = cut::cut_answer(answer_lines(text), is_tracked, &mut budget)?;
+    let cut = cut::cut_answer(text, is_tracked)?;
     let mut parsed = ParsedAnswer::default();
     // Heads of the edits that were read.
     let mut read: Vec<usize> = Vec::new();
@@ -126,20 +124,6 @@ fn read_parts<'a>(
     read.sort_unstable();
     check_together(&cut, &read, is_tracked, &mut parsed)?;
     Ok(parsed)
-}
-
-/// Splits a text into lines, without its byte order mark.
-fn answer_lines(text: &[u8]) -> Vec<TextLine<'_>> {
-    let mut lines = split_lines(text.strip_prefix(BOM).unwrap_or(text));
-    // An answer that ends in a carriage return was cut between it and its line feed.
-    if let Some(last) = lines.last_mut()
-        && last.eol == LineEnding::Missing
-        && let Some(text) = last.text.strip_suffix(b"\r")
-    {
-        last.text = text;
-        last.eol = LineEnding::CrLf;
-    }
-    lines
 }
 
 /// Reads a text that a call holds.

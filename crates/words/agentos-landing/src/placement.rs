@@ -4,7 +4,6 @@
 //! has no place.
 
 use crate::applied::{self, AppliedState};
-use crate::budget::WorkBudget;
 use crate::locate::{
     HunkPlace, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order, place_above_anchor,
     suggest_places,
@@ -35,11 +34,7 @@ pub(crate) struct PlacedHunks {
 ///
 /// # Errors
 /// Fails only if the work exceeds the budget. A hunk without a place is part of the result.
-pub(crate) fn place_hunks(
-    target: &mut TargetFile<'_>,
-    hunks: &[&Hunk<'_>],
-    budget: &mut WorkBudget,
-) -> Result<PlacedHunks, Refusal> {
+pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> Result<PlacedHunks, Refusal> {
     let sought: Vec<SoughtHunk<'_, '_>> = hunks.iter().map(|hunk| SoughtHunk::new(hunk)).collect();
     // JSON edits state the exact text, which may be a part of a line. They are placed by bytes first, and by lines
     // only if a text is not found as written.
@@ -48,7 +43,7 @@ pub(crate) fn place_hunks(
             return Ok(place_inline(&sought, &places, splices));
         }
         inline::InlineSearch::Missed(misses) => {
-            return miss_inline(target, &sought, misses, budget);
+            return miss_inline(target, &sought, misses);
         }
         // By lines, only one of the places that the edit means would be found.
         inline::InlineSearch::UseLines => {
@@ -59,11 +54,11 @@ pub(crate) fn place_hunks(
             };
             if let Some(index) = hunks.iter().position(has_count) {
                 let miss = (index, PlaceMiss::OtherCount(Vec::new()));
-                return miss_inline(target, &sought, vec![miss], budget);
+                return miss_inline(target, &sought, vec![miss]);
             }
         }
     }
-    let found = locate_hunks(target, &sought, budget)?;
+    let found = locate_hunks(target, &sought)?;
     let mut reports = Vec::with_capacity(hunks.len());
     let mut all = Vec::new();
     let mut complete = true;
@@ -72,11 +67,11 @@ pub(crate) fn place_hunks(
         let mut report = blank_report(at, one);
         match found {
             Ok(place) => {
-                let state = applied::judge_placed(target.lines(), one, &place, budget)?;
+                let state = applied::judge_placed(target, one, &place)?;
                 match (hunk_splices(target.lines(), one.hunk, &place), state) {
                     (Ok(mut new), AppliedState::Absent) => {
                         report_landed(&mut report, one, &place);
-                        if let Some(anchor) = missing_anchor(target, one, budget)? {
+                        if let Some(anchor) = missing_anchor(target, one)? {
                             let detail = format!("`{}` is not in the file", excerpt(anchor, SHOWN_CHARS));
                             report.repairs.push(new_repair("missing-anchor", detail));
                         }
@@ -104,7 +99,7 @@ pub(crate) fn place_hunks(
             }
             Err(why) => {
                 complete = false;
-                report_miss(target, one, &mut report, why, budget)?;
+                report_miss(target, one, &mut report, why)?;
             }
         }
         reports.push(report);
@@ -182,7 +177,6 @@ fn miss_inline(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
     misses: Vec<(usize, PlaceMiss)>,
-    budget: &mut WorkBudget,
 ) -> Result<PlacedHunks, Refusal> {
     let mut reports: Vec<HunkReport> = sought
         .iter()
@@ -191,7 +185,7 @@ fn miss_inline(
         .collect();
     for (index, why) in misses {
         if let (Some(one), Some(report)) = (sought.get(index), reports.get_mut(index)) {
-            report_miss(target, one, report, why, budget)?;
+            report_miss(target, one, report, why)?;
         }
     }
     withdraw_contested(target, sought, &mut reports);
@@ -276,12 +270,11 @@ fn report_miss(
     one: &SoughtHunk<'_, '_>,
     report: &mut HunkReport,
     why: PlaceMiss,
-    budget: &mut WorkBudget,
 ) -> Result<(), Refusal> {
     let because = match why {
         PlaceMiss::AlreadyApplied(start) => Err(start),
         PlaceMiss::Unproven(start) => Ok(MissExplanation::unproven(start)),
-        PlaceMiss::Nowhere => explain_nowhere(target, one, budget)?,
+        PlaceMiss::Nowhere => explain_nowhere(target, one)?,
         PlaceMiss::Outdented(start) => Ok(MissExplanation {
             hint: "begin the text and its replacement with the line's indentation",
             ..MissExplanation::ambiguous(
@@ -312,7 +305,7 @@ fn report_miss(
             "this hunk inserts lines and has no context that shows where",
             Vec::new(),
         )),
-        PlaceMiss::OtherCount(starts) if starts.is_empty() => explain_nowhere(target, one, budget)?,
+        PlaceMiss::OtherCount(starts) if starts.is_empty() => explain_nowhere(target, one)?,
         PlaceMiss::OtherCount(starts) => Ok(MissExplanation {
             hint: "state the right number, or give each place with the lines around it",
             ..MissExplanation::ambiguous(
@@ -412,21 +405,20 @@ impl MissExplanation {
 fn explain_nowhere(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
-    budget: &mut WorkBudget,
 ) -> Result<Result<MissExplanation, usize>, Refusal> {
-    match applied::find_applied(target, one, budget)? {
+    match applied::find_applied(target, one)? {
         AppliedState::Proven(start) => return Ok(Err(start)),
         AppliedState::Unproven(start) => return Ok(Ok(MissExplanation::unproven(start))),
         AppliedState::Absent => {}
     }
-    let (message, starts) = match place_above_anchor(target, one, budget)? {
+    let (message, starts) = match place_above_anchor(target, one)? {
         Some(start) => (
             "the lines this hunk expects are above the line that it names behind `@@`",
             vec![start],
         ),
         None => (
             "the lines this hunk expects are not in the file",
-            suggest_places(target, one, budget)?,
+            suggest_places(target, one)?,
         ),
     };
     Ok(Ok(MissExplanation {

@@ -8,15 +8,14 @@ mod content;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::budget::WorkBudget;
+use crate::context::LandingContext;
 use crate::file_change::PathStates;
 use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, ParsedAnswer, without_prefix};
 use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{ContentLimits, PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{excerpt, trim_end};
 use crate::{
-    Base, BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, LandOptions, Refusal, RefusalCode,
-    RepoPath, whole,
+    BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, Refusal, RefusalCode, RepoPath, whole,
 };
 
 /// Maximum number of characters of a name in a report.
@@ -45,20 +44,18 @@ struct PathParts<'e, 'a> {
 /// Fails if the base cannot be read.
 pub(crate) fn plan_parts(
     parsed: &ParsedAnswer<'_>,
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    context: LandingContext<'_>,
 ) -> Result<PlanOutcome, BaseError> {
     let mut reports = Vec::new();
     let mut groups: BTreeMap<String, PathParts<'_, '_>> = BTreeMap::new();
     let mut bodies = HeaderCheck::default();
     // A byte of an answer can unpack to a thousand bytes, so all of it together is limited.
     let mut limits = ContentLimits {
-        file_bytes: options.limits.file_bytes,
-        binary_bytes: options.limits.binary_bytes,
+        file_bytes: context.options.limits.file_bytes,
+        binary_bytes: context.options.limits.binary_bytes,
     };
     for edit in &parsed.files {
-        let resolved = resolve_part(edit, base, limits);
+        let resolved = resolve_part(edit, context.base, limits);
         match resolved.and_then(|resolved| bodies.check_header(edit, resolved)) {
             Ok(resolved) => {
                 if let Some(content) = &resolved.content {
@@ -98,7 +95,7 @@ pub(crate) fn plan_parts(
         let Some(report) = reports.get_mut(group.report) else {
             continue;
         };
-        match plan_path(group, base, options, budget, report) {
+        match plan_path(group, context, report) {
             Ok(new) => states.extend(new),
             Err(StopReason::Refused(refusal)) => {
                 report.refusal = Some(refusal);
@@ -107,7 +104,8 @@ pub(crate) fn plan_parts(
         }
     }
     let partial = reports.iter().any(leaves_out);
-    let enough = !partial || (options.partial && !states.is_empty() && reports.iter().all(may_be_left_out));
+    let enough =
+        !partial || (context.options.partial && !states.is_empty() && reports.iter().all(may_be_left_out));
     Ok(PlanOutcome {
         reports,
         states: enough.then_some(states),
@@ -194,9 +192,7 @@ fn written_as(path: &str, edit: &FileEdit<'_>) -> Option<String> {
 /// Plans one path. Returns its states: two for a move, else one.
 fn plan_path(
     group: &PathParts<'_, '_>,
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    context: LandingContext<'_>,
     report: &mut FileReport,
 ) -> Result<PathStates, StopReason> {
     let parts = distinct_parts(group)?;
@@ -214,7 +210,7 @@ fn plan_path(
             if let EditBody::Whole(lines) = &first.body {
                 whole::check_name(first, &path)?;
                 whole::check_new_file(lines)?;
-                not_meant_below(&path, lines, base, options)?;
+                not_meant_below(&path, lines, context)?;
             }
             let content = content::new_content(first, report)?;
             let mode = mode.unwrap_or(FileMode::Regular);
@@ -226,11 +222,11 @@ fn plan_path(
             Ok(vec![(path, None, Some(new))])
         }
         (PathAction::Delete, Some(old)) => {
-            content::check_deletion(&parts, old, budget, report)?;
+            content::check_deletion(&parts, old, context.budget, report)?;
             Ok(vec![(path, Some(old.clone()), None)])
         }
         (PathAction::Modify, Some(old)) => {
-            let new = content::modified_state(&parts, old, mode, base, options, budget, report);
+            let new = content::modified_state(&parts, old, mode, context, report);
             let new = if mode.is_none_or(|mode| mode == old.mode) {
                 new?
             } else {
@@ -239,7 +235,7 @@ fn plan_path(
             Ok(vec![(path, Some(old.clone()), Some(new))])
         }
         (PathAction::Move { from, copy }, Some(old)) => {
-            let new = content::modified_state(&parts, old, mode, base, options, budget, report);
+            let new = content::modified_state(&parts, old, mode, context, report);
             let new = check_rest(new, &path)?;
             let mut states = vec![(path, None, Some(new))];
             if !copy {
@@ -284,22 +280,22 @@ fn check_rest(new: Result<FileState, StopReason>, path: &RepoPath) -> Result<Fil
 fn not_meant_below(
     path: &RepoPath,
     lines: &[HunkLine<'_>],
-    base: &dyn Base,
-    options: &LandOptions,
+    context: LandingContext<'_>,
 ) -> Result<(), StopReason> {
     /// With this many files of one name, as `mod.rs`, the name alone does not point to one of them.
     const FEW: usize = 4;
-    let below = base.paths_ending_with(path.as_str(), FEW)?;
+    let below = context.base.paths_ending_with(path.as_str(), FEW)?;
     for other in below.iter().filter(|_| below.len() < FEW) {
-        let Some(entry) = base
+        let Some(entry) = context
+            .base
             .entry(other)?
             .filter(|entry| matches!(entry.kind, EntryKind::File(_)))
         else {
             continue;
         };
-        let content = base.read(&entry.id)?;
+        let content = context.base.read(&entry.id)?;
         // The other file may be any file of the repository, so its size is limited before it is compared.
-        if content.len() <= options.limits.file_bytes && whole::resembles_file(&content, lines) {
+        if content.len() <= context.options.limits.file_bytes && whole::resembles_file(&content, lines) {
             let message = format!("`{path}` does not exist, and most of its lines are in `{other}`");
             return Err(ambiguous(message)
                 .at(path.as_str())

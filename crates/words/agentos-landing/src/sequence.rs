@@ -16,10 +16,10 @@
 mod overlay;
 mod signs;
 
-use crate::budget::WorkBudget;
+use crate::context::LandingContext;
 use crate::parse::{EditBody, FileEdit, ParsedAnswer, new_repair};
 use crate::plan::{PlanOutcome, plan_parts};
-use crate::{Base, BaseError, FileReport, LandOptions, Refusal, RefusalCode, Rung};
+use crate::{BaseError, FileReport, LandOptions, Refusal, RefusalCode, Rung};
 
 use overlay::BaseOverlay;
 
@@ -34,48 +34,40 @@ const MAX_BYTES: usize = 32 << 20;
 /// Fails if the base cannot be read.
 pub(crate) fn plan_sequence(
     parsed: &ParsedAnswer<'_>,
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    context: LandingContext<'_>,
 ) -> Result<PlanOutcome, BaseError> {
-    let refused = |code, message: &str, budget: &mut WorkBudget| {
-        Ok(refuse_outcome(
-            plan_parts(parsed, base, options, budget)?,
-            code,
-            message,
-        ))
-    };
+    let refused = |code, message: &str| Ok(refuse_outcome(plan_parts(parsed, context)?, code, message));
     if signs::shared_parts(&parsed.files).all.is_empty() {
-        return plan_parts(parsed, base, options, budget);
+        return plan_parts(parsed, context);
     }
     // "Alternatively: …" offers two versions. To land both would land neither as it was meant.
-    if !options.partial && parsed.has_alternatives {
+    if !context.options.partial && parsed.has_alternatives {
         let message = "the answer edits a file in several parts, and states that one replaces another";
-        return refused(RefusalCode::Ambiguous, message, budget);
+        return refused(RefusalCode::Ambiguous, message);
     }
     if parsed.mails > 1 {
-        if let Some(outcome) = land_in_turn(&parsed.files, base, options, budget)? {
+        if let Some(outcome) = land_in_turn(&parsed.files, context)? {
             return Ok(outcome);
         }
         let message = "the answer has too many patches of one file, one after the other";
-        return refused(RefusalCode::TooLarge, message, budget);
+        return refused(RefusalCode::TooLarge, message);
     }
-    let together = plan_parts(parsed, base, options, budget)?;
+    let together = plan_parts(parsed, context)?;
     let lands = together.states.is_some() && !contradicts_itself(&together);
-    if options.partial && !lands {
+    if context.options.partial && !lands {
         return Ok(together);
     }
     let steps = distinct_steps(&parsed.files);
     let outcome = if lands {
-        check_both_readings(together, &steps, base, options, budget)?
+        check_both_readings(together, &steps, context)?
     } else {
-        try_in_turn(together, &steps, base, options, budget)?
+        try_in_turn(together, &steps, context)?
     };
     if steps.len() == parsed.files.len() || outcome.states.is_none() {
         return Ok(outcome);
     }
     // A repeated part is meant once, unless it can also be applied twice.
-    check_both_readings(outcome, &parsed.files, base, options, budget)
+    check_both_readings(outcome, &parsed.files, context)
 }
 
 /// Returns the parts, each repeated one once.
@@ -96,11 +88,9 @@ fn distinct_steps<'a>(files: &[FileEdit<'a>]) -> Vec<FileEdit<'a>> {
 fn check_both_readings(
     together: PlanOutcome,
     steps: &[FileEdit<'_>],
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    context: LandingContext<'_>,
 ) -> Result<PlanOutcome, BaseError> {
-    let Some(turns) = land_in_turn(steps, base, options, budget)? else {
+    let Some(turns) = land_in_turn(steps, context)? else {
         return Ok(together);
     };
     let has_places = |report: &FileReport| {
@@ -140,17 +130,15 @@ fn require_same_result(together: PlanOutcome, turns: &PlanOutcome) -> PlanOutcom
 fn try_in_turn(
     together: PlanOutcome,
     steps: &[FileEdit<'_>],
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    context: LandingContext<'_>,
 ) -> Result<PlanOutcome, BaseError> {
     let may = steps.len() > 1 && (contradicts_itself(&together) || has_no_place(&together));
-    if !may || !shows_sequence(steps, base, options, budget)? {
+    if !may || !shows_sequence(steps, context)? {
         return Ok(together);
     }
     let loose = without_stated_lines(steps);
     // This reading has only weak evidence, so each hunk must match exactly.
-    match land_in_turn(&loose, base, options, budget)? {
+    match land_in_turn(&loose, context)? {
         Some(mut turns) if turns.states.is_some() && turns.reports.iter().all(is_exact) => {
             for report in &mut turns.reports {
                 report.repairs.push(new_repair(
@@ -210,12 +198,7 @@ fn has_no_place(outcome: &PlanOutcome) -> bool {
 
 /// Returns true if a step that shares a file with an earlier one has no place in the base alone, or moves a file that
 /// was edited.
-fn shows_sequence(
-    steps: &[FileEdit<'_>],
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut WorkBudget,
-) -> Result<bool, BaseError> {
+fn shows_sequence(steps: &[FileEdit<'_>], context: LandingContext<'_>) -> Result<bool, BaseError> {
     let later = signs::shared_parts(steps).later;
     if later.len() > MAX_STEPS {
         return Ok(false);
@@ -225,7 +208,7 @@ fn shows_sequence(
         if step.extended.from.is_some() && !step.extended.copy {
             return Ok(true);
         }
-        let alone = plan_parts(&single_part(step), base, options, budget)?;
+        let alone = plan_parts(&single_part(step), context)?;
         if alone.states.is_none() && has_no_place(&alone) {
             return Ok(true);
         }
@@ -252,9 +235,7 @@ fn single_part<'a>(edit: &FileEdit<'a>) -> ParsedAnswer<'a> {
 /// Plans each step on the result of the steps before it. Returns `None` if that would exceed the limits.
 fn land_in_turn(
     steps: &[FileEdit<'_>],
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    context: LandingContext<'_>,
 ) -> Result<Option<PlanOutcome>, BaseError> {
     let repeated = signs::shared_parts(steps).all;
     if repeated.len() > MAX_STEPS {
@@ -263,13 +244,20 @@ fn land_in_turn(
     // A step that lands in part would leave a base that the next step was not made for.
     let mut options = LandOptions {
         partial: false,
-        ..options.clone()
+        ..context.options.clone()
     };
-    let mut now = BaseOverlay::new(base);
+    let mut now = BaseOverlay::new(context.base);
     let mut reports: Vec<FileReport> = Vec::new();
     let mut bytes = 0;
     for (at, step) in steps.iter().enumerate() {
-        let outcome = plan_parts(&single_part(step), &now, &options, budget)?;
+        let outcome = plan_parts(
+            &single_part(step),
+            LandingContext {
+                base: &now,
+                options: &options,
+                budget: context.budget,
+            },
+        )?;
         reports.extend(outcome.reports);
         // One step without a place ends this reading, with the reports up to it.
         let Some(states) = outcome.states else {

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::locate::{HunkPlace, IndentShift, MatchLevel};
+use crate::locate::HunkPlace;
 use crate::parse::{FileClaim, FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
 use crate::refusal::{ambiguous, malformed};
 use crate::splice::{hunk_splices, join_splices};
@@ -65,15 +65,9 @@ pub(crate) fn changed_content(
         ..Hunk::default()
     };
     check_claim(path, &hunk.lines, claim)?;
-    let place = HunkPlace {
-        start: 0,
-        level: MatchLevel::Exact,
-        shift: IndentShift::default(),
-        others: 0,
-    };
     let starts = line_starts(base);
     let old = FileLines::new(base, &starts);
-    let content = match hunk_splices(old, &hunk, &place) {
+    let content = match hunk_splices(old, &hunk, &HunkPlace::exact(0)) {
         Ok(splices) => join_splices(old, &splices),
         // Cannot happen at level `Exact`, where no line is shifted; the lines as given are the right result then.
         Err(_) => crate::placement::content_of(hunk.lines.iter().filter(|line| line.is_new())),

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use super::objections::is_contradicted;
 use super::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates};
 use crate::Refusal;
-use crate::budget::WorkBudget;
 use crate::parse::Hunk;
 
 /// Returns the lines that can be a heading: those with a letter or digit. `@@ ... @@` is a placeholder for numbers, which
@@ -32,11 +31,10 @@ pub(super) fn below_anchors(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
     places: Vec<HunkPlace>,
-    budget: &mut WorkBudget,
 ) -> Result<Vec<HunkPlace>, Refusal> {
     if let [only] = places.as_slice()
         && one.stated != Some(only.start)
-        && is_contradicted(target, one, only.start, budget)?
+        && is_contradicted(target, one, only.start)?
     {
         return Ok(Vec::new());
     }
@@ -53,7 +51,8 @@ pub(super) fn below_anchors(
     }
     let mut from = 0;
     for anchor in anchors {
-        let hits = target.places_of(MatchLevel::Indent, anchor, budget)?;
+        let budget = target.budget;
+        let hits = target.places_of(MatchLevel::Indent, anchor)?;
         budget.spend(hits.len())?;
         let mut below = hits.iter().filter(|hit| **hit as usize >= from);
         match (below.next(), below.next()) {
@@ -65,7 +64,7 @@ pub(super) fn below_anchors(
     let mut below = Vec::new();
     for place in &places {
         let under = match from.checked_sub(1) {
-            Some(heading) => target.is_in_section(heading, place.start, budget)?,
+            Some(heading) => target.is_in_section(heading, place.start)?,
             None => true,
         };
         if under && place.start + one.old.len() > from {
@@ -85,14 +84,13 @@ pub(super) fn below_anchors(
 pub(crate) fn place_above_anchor(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
-    budget: &mut WorkBudget,
 ) -> Result<Option<usize>, Refusal> {
     if one.hunk.anchors.is_empty() && one.hunk.section.is_none() {
         return Ok(None);
     }
     let mut free = one.hunk.clone();
     (free.anchors, free.section) = (Vec::new(), None);
-    let places = find_candidates(target, &SoughtHunk::new(&free), budget)?;
+    let places = find_candidates(target, &SoughtHunk::new(&free))?;
     Ok(match places.as_slice() {
         [only] => Some(only.start),
         _ => None,
@@ -103,10 +101,9 @@ pub(crate) fn place_above_anchor(
 pub(crate) fn missing_anchor<'h>(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'h, '_>,
-    budget: &mut WorkBudget,
 ) -> Result<Option<&'h [u8]>, Refusal> {
     for anchor in named(&one.hunk.anchors) {
-        let hits = target.places_of(MatchLevel::Indent, anchor, budget)?;
+        let hits = target.places_of(MatchLevel::Indent, anchor)?;
         if hits.is_empty() {
             return Ok(Some(anchor));
         }

@@ -5,33 +5,21 @@
 //! Git writes the nearest line above a hunk that looks like the head of a function. A model copies it or makes it up.
 //! If the place found is in another function than the heading, one of the two is wrong, so the hunk must not land.
 
-use std::collections::HashMap;
-
+use super::TargetFile;
 use crate::Refusal;
-use crate::budget::WorkBudget;
 use crate::text::{FileLines, leading_blanks, trim};
 
-/// Line at which the section of each requested heading ends. Computed once for each heading, since thousands of hunks
-/// may name the same one.
-#[derive(Debug, Default)]
-pub(super) struct SectionEnds(HashMap<usize, usize>);
-
-impl SectionEnds {
+impl TargetFile<'_> {
     /// Returns true if the line at `start` is in the section of the heading: no heading of the same kind is between.
     /// A line that opens no section is no heading, and everything below is in it.
-    pub(super) fn contains_line(
-        &mut self,
-        lines: FileLines<'_>,
-        heading: usize,
-        start: usize,
-        budget: &mut WorkBudget,
-    ) -> Result<bool, Refusal> {
-        let end = match self.0.get(&heading) {
+    pub(super) fn is_in_section(&mut self, heading: usize, start: usize) -> Result<bool, Refusal> {
+        let end = match self.section_ends.get(&heading) {
             Some(end) => *end,
             None => {
-                let end = next_same_kind(lines, heading, lines.len()).unwrap_or(lines.len());
-                budget.spend(end.saturating_sub(heading))?;
-                self.0.insert(heading, end);
+                let length = self.lines().len();
+                let end = next_same_kind(self.lines(), heading, length).unwrap_or(length);
+                self.budget.spend(end.saturating_sub(heading))?;
+                self.section_ends.insert(heading, end);
                 end
             }
         };
@@ -40,19 +28,15 @@ impl SectionEnds {
 }
 
 /// Returns true if the heading is not far above the line at `start`, and that line is in its section.
-pub(super) fn is_near_below(
-    lines: FileLines<'_>,
-    name: &[u8],
-    start: usize,
-    budget: &mut WorkBudget,
-) -> Result<bool, Refusal> {
+pub(super) fn is_near_below(target: &TargetFile<'_>, name: &[u8], start: usize) -> Result<bool, Refusal> {
     /// Number of lines searched, which covers most functions.
     const NEAR: usize = 128;
     // A search without limit for each of many hunks would be quadratic in the size of the file.
     let from = start.saturating_sub(NEAR);
+    let lines = target.lines();
     let above = lines.clamped(from..start);
     let found = above.iter().rposition(|line| trim(line.text) == trim(name));
-    budget.spend(start - from)?;
+    target.budget.spend(start - from)?;
     Ok(found.is_some_and(|at| next_same_kind(lines, from + at, start).is_none()))
 }
 
@@ -67,7 +51,7 @@ fn next_same_kind(lines: FileLines<'_>, heading: usize, to: usize) -> Option<usi
     (heading + 1..to).find(|at| {
         lines.line(*at).is_some_and(|other| {
             leading_blanks(other.text) == leading_blanks(line.text)
-                && self::heading_kind(other.text) == kind
+                && heading_kind(other.text) == kind
                 && opens_section(lines, *at)
         })
     })

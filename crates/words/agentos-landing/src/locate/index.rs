@@ -2,24 +2,18 @@
 //!
 //! Owns: the tables and the search. Work is counted. Never: judges indentation.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 
+use super::TargetFile;
 use super::key::{MatchLevel, line_key};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 use crate::parse::HunkLine;
 use crate::text::FileLines;
 
-/// Tables by rung. Each is built when it is first needed, since most hunks are found on the first rung.
-#[derive(Default)]
-pub(crate) struct LineIndex {
-    tables: HashMap<MatchLevel, LineTable>,
-}
-
 /// Lines of a file in an order in which equal lines are next to each other. It has numbers only, 12 bytes for each line: a
 /// table of the texts would be several times as large as the file.
-struct LineTable {
+pub(super) struct LineTable {
     /// First halves of the hashes of the lines, ascending.
     hashes: Vec<u32>,
     /// Lines in the order of `hashes`; equal ones ascending.
@@ -29,54 +23,38 @@ struct LineTable {
     numbers: Vec<u32>,
 }
 
-impl LineIndex {
+impl TargetFile<'_> {
     /// Returns the lines at which this run of lines begins in the file, ascending.
-    pub(crate) fn find_runs(
+    pub(super) fn find_runs(
         &mut self,
         level: MatchLevel,
-        lines: FileLines<'_>,
         old: &[&HunkLine<'_>],
-        budget: &mut WorkBudget,
     ) -> Result<Vec<usize>, Refusal> {
-        let table = self.table_for(level, lines, budget)?;
+        let budget = self.budget;
+        let (table, lines) = self.table_for(level)?;
         budget.spend(old.len())?;
-        let mut wanted = Vec::with_capacity(old.len());
-        for line in old {
-            match table.number_of(level, lines, &line.text) {
-                Some(number) => wanted.push(number),
-                // One line that the file does not have decides; no place needs to be looked at.
-                None => return Ok(Vec::new()),
-            }
+        let numbers = old.iter().map(|line| table.number_of(level, lines, &line.text));
+        match numbers.collect::<Option<Vec<u32>>>() {
+            Some(wanted) => table.search_from_rarest(&wanted, budget),
+            // One line that the file does not have decides; no place needs to be looked at.
+            None => Ok(Vec::new()),
         }
-        table.search_from_rarest(&wanted, budget)
     }
 
     /// Returns the lines of the file that are equal to `text` on this rung.
-    pub(crate) fn places_of(
-        &mut self,
-        level: MatchLevel,
-        lines: FileLines<'_>,
-        text: &[u8],
-        budget: &mut WorkBudget,
-    ) -> Result<&[u32], Refusal> {
-        let table = self.table_for(level, lines, budget)?;
+    pub(super) fn places_of(&mut self, level: MatchLevel, text: &[u8]) -> Result<&[u32], Refusal> {
+        let (table, lines) = self.table_for(level)?;
         let number = table.number_of(level, lines, text);
         Ok(number.map(|number| table.places(number)).unwrap_or_default())
     }
 
-    fn table_for(
-        &mut self,
-        level: MatchLevel,
-        lines: FileLines<'_>,
-        budget: &mut WorkBudget,
-    ) -> Result<&LineTable, Refusal> {
+    fn table_for(&mut self, level: MatchLevel) -> Result<(&LineTable, FileLines<'_>), Refusal> {
+        let lines = FileLines::new(self.content, &self.starts);
         if !self.tables.contains_key(&level) {
-            budget.spend(lines.len())?;
+            self.budget.spend(lines.len())?;
         }
-        Ok(self
-            .tables
-            .entry(level)
-            .or_insert_with(|| LineTable::new(level, lines)))
+        let table = self.tables.entry(level);
+        Ok((table.or_insert_with(|| LineTable::new(level, lines)), lines))
     }
 }
 
@@ -148,7 +126,7 @@ impl LineTable {
 
     /// Searches from the wanted line that is rarest in the file. A hunk that begins with a bracket would otherwise be
     /// compared with every bracket of the file.
-    fn search_from_rarest(&self, wanted: &[u32], budget: &mut WorkBudget) -> Result<Vec<usize>, Refusal> {
+    fn search_from_rarest(&self, wanted: &[u32], budget: &WorkBudget) -> Result<Vec<usize>, Refusal> {
         let rarest = wanted
             .iter()
             .enumerate()

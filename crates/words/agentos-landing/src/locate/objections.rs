@@ -19,7 +19,6 @@ use super::{
     indent, place_at,
 };
 use crate::Refusal;
-use crate::budget::WorkBudget;
 use crate::parse::{HunkLine, LineMark};
 use crate::text::{TextLine, leading_blanks, trim, trim_end};
 
@@ -29,7 +28,6 @@ pub(super) fn places_by_new_lines(
     target: &TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
     chosen: &[Result<HunkPlace, PlaceMiss>],
-    budget: &mut WorkBudget,
 ) -> Result<Vec<Option<usize>>, Refusal> {
     let mut placed: Vec<(usize, usize)> = chosen
         .iter()
@@ -43,7 +41,7 @@ pub(super) fn places_by_new_lines(
     for (start, at) in placed {
         let Some(one) = sought.get(at) else { continue };
         let grown = longer.entry(one.hunk.part.0).or_default();
-        budget.spend(one.hunk.lines.len())?;
+        target.budget.spend(one.hunk.lines.len())?;
         let new = one
             .hunk
             .stated
@@ -67,18 +65,17 @@ pub(super) fn is_contradicted(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
     start: usize,
-    budget: &mut WorkBudget,
 ) -> Result<bool, Refusal> {
     for name in anchors::headings(one.hunk) {
         // This holds for every correct diff, and needs no index of the whole file.
-        if heading::is_near_below(target.lines(), name, start, budget)? {
+        if heading::is_near_below(target, name, start)? {
             continue;
         }
-        let hits = target.places_of(MatchLevel::Indent, name, budget)?;
+        let hits = target.places_of(MatchLevel::Indent, name)?;
         // A heading that occurs twice, or not at all, as one that git cut after 80 bytes, contradicts nothing.
         let [only] = *hits else { continue };
         let heading = only as usize;
-        if heading >= start + one.old.len() || !target.is_in_section(heading, start, budget)? {
+        if heading >= start + one.old.len() || !target.is_in_section(heading, start)? {
             return Ok(true);
         }
     }
@@ -91,13 +88,12 @@ pub(super) fn other_exact_place(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
     start: usize,
-    budget: &mut WorkBudget,
 ) -> Result<Option<usize>, Refusal> {
-    if !is_contradicted(target, one, start, budget)? {
+    if !is_contradicted(target, one, start)? {
         return Ok(None);
     }
-    let starts = target.find_runs(MatchLevel::Exact, &one.old, budget)?;
-    budget.spend(starts.len())?;
+    let starts = target.find_runs(MatchLevel::Exact, &one.old)?;
+    target.budget.spend(starts.len())?;
     Ok(starts.into_iter().find(|other| *other != start))
 }
 
@@ -141,7 +137,6 @@ pub(super) fn deeper_copies(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
     place: &HunkPlace,
-    budget: &mut WorkBudget,
 ) -> Result<Vec<usize>, Refusal> {
     let at_margin =
         |line: &HunkLine<'_>| !trim(&line.text).is_empty() && leading_blanks(&line.text).is_empty();
@@ -152,13 +147,13 @@ pub(super) fn deeper_copies(
     {
         return Ok(Vec::new());
     }
-    let starts = target.find_runs(MatchLevel::Indent, &one.old, budget)?;
-    budget.spend(starts.len().saturating_mul(one.old.len()))?;
+    let starts = target.find_runs(MatchLevel::Indent, &one.old)?;
+    target.budget.spend(starts.len().saturating_mul(one.old.len()))?;
     let mut copies = Vec::new();
     for start in starts.into_iter().filter(|start| *start != place.start) {
         let lines = target.lines().clamped(start..start + one.old.len());
         let shift = indent::find_shift(MatchLevel::Indent, &one.old, lines, one.hunk.marked);
-        if matches!(shift, Some(IndentShift::Deeper(_))) && !is_contradicted(target, one, start, budget)? {
+        if matches!(shift, Some(IndentShift::Deeper(_))) && !is_contradicted(target, one, start)? {
             copies.push(start);
         }
     }

@@ -10,7 +10,7 @@
 //! | the hunks are in several parts | the one placement in the order of the stated lines; without them each part by itself ([`across_parts`]) |
 //! | more than one placement is left | `ambiguous` ([`report_undecided`]) |
 
-use super::{HunkPlace, PlaceMiss, SoughtHunk, says_place};
+use super::{HunkPlace, PlaceMiss, SoughtHunk, TargetFile, says_place};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 
@@ -61,14 +61,13 @@ pub(crate) fn are_some_disjoint(sought: &[SoughtHunk<'_, '_>], placed: &[(usize,
 pub(crate) fn choose_places(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
-    length: usize,
-    budget: &mut WorkBudget,
+    target: &TargetFile<'_>,
 ) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
     if found.iter().any(Vec::is_empty) {
         return Ok(sought
             .iter()
             .zip(found)
-            .map(|(one, places)| place_alone(one, places, length))
+            .map(|(one, places)| place_alone(one, places, target.lines().len()))
             .collect());
     }
     if let Some(stated) = places_as_stated(sought, found) {
@@ -78,9 +77,9 @@ pub(crate) fn choose_places(
         .windows(2)
         .all(|pair| matches!(pair, [a, b] if a.hunk.part.0 == b.hunk.part.0));
     if one_part {
-        within_part(sought, found, budget)
+        within_part(sought, found, target.budget)
     } else {
-        across_parts(sought, found, budget)
+        across_parts(sought, found, target.budget)
     }
 }
 
@@ -89,7 +88,7 @@ pub(crate) fn choose_places(
 fn within_part(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
-    budget: &mut WorkBudget,
+    budget: &WorkBudget,
 ) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
     let answer: Vec<usize> = (0..sought.len()).collect();
     let by_answer = feasible_candidates(sought, found, &answer, budget)?;
@@ -105,7 +104,7 @@ fn within_part(
 fn across_parts(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
-    budget: &mut WorkBudget,
+    budget: &WorkBudget,
 ) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
     if let Some(order) = order_of_lines(sought) {
         let by_lines = feasible_candidates(sought, found, &order, budget)?;
@@ -185,7 +184,7 @@ fn feasible_candidates(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
     order: &[usize],
-    budget: &mut WorkBudget,
+    budget: &WorkBudget,
 ) -> Result<Option<Vec<Vec<HunkPlace>>>, Refusal> {
     budget.spend(found.iter().map(Vec::len).sum::<usize>() * 2)?;
     let nothing = Vec::new();

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use super::{MatchLevel, SoughtHunk, TargetFile};
 use crate::Refusal;
-use crate::budget::WorkBudget;
 
 /// Lines that occur more often than this are not distinctive.
 const COMMON: usize = 16;
@@ -17,7 +16,6 @@ const LOOKED_AT: usize = 200;
 pub(crate) fn suggest_places(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
-    budget: &mut WorkBudget,
 ) -> Result<Vec<usize>, Refusal> {
     // Each line that is in the file votes for the start that it would give the hunk.
     let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
@@ -26,7 +24,8 @@ pub(crate) fn suggest_places(
         if crate::text::trim(&line.text).len() < 2 {
             continue;
         }
-        let places = target.places_of(MatchLevel::Typography, &line.text, budget)?;
+        let budget = target.budget;
+        let places = target.places_of(MatchLevel::Typography, &line.text)?;
         budget.spend(places.len().min(COMMON) + 1)?;
         if places.len() > COMMON {
             continue;

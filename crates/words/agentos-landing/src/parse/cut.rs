@@ -25,7 +25,7 @@ use super::{blocks, envelope, hunk, json, reasoning, unified};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, excerpt, trim};
+use crate::text::{BOM, LineEnding, TextLine, excerpt, split_lines, trim};
 
 /// Answer in parts.
 pub(super) struct Cut<'a> {
@@ -42,16 +42,13 @@ pub(super) struct Cut<'a> {
 ///
 /// # Errors
 /// Fails if the work exceeds the budget.
-pub(super) fn cut_answer<'a>(
-    lines: Vec<TextLine<'a>>,
-    is_tracked: IsTracked<'_>,
-    budget: &mut WorkBudget,
-) -> Result<Cut<'a>, Refusal> {
+pub(super) fn cut_answer<'a>(text: &'a [u8], is_tracked: IsTracked<'_>) -> Result<Cut<'a>, Refusal> {
+    let lines = answer_lines(text);
     let last_diff = (0..lines.len()).rfind(|at| begins_diff(&lines, *at)).unwrap_or(0);
     let mut walk = AnswerWalk {
         lines,
         is_tracked,
-        budget,
+        budget: WorkBudget::for_bytes(text.len()),
         segments: Vec::new(),
         pair_marks: Vec::new(),
         fences: Vec::new(),
@@ -75,6 +72,20 @@ pub(super) fn cut_answer<'a>(
         segments: walk.segments,
         pair_marks: walk.pair_marks,
     })
+}
+
+/// Splits a text into lines, without its byte order mark.
+fn answer_lines(text: &[u8]) -> Vec<TextLine<'_>> {
+    let mut lines = split_lines(text.strip_prefix(BOM).unwrap_or(text));
+    // An answer that ends in a carriage return was cut between it and its line feed.
+    if let Some(last) = lines.last_mut()
+        && last.eol == LineEnding::Missing
+        && let Some(text) = last.text.strip_suffix(b"\r")
+    {
+        last.text = text;
+        last.eol = LineEnding::CrLf;
+    }
+    lines
 }
 
 /// Budget for each line of a fence. It is more than one step, because several readers look at the line.
@@ -101,7 +112,7 @@ struct OpenDiff<'a> {
 struct AnswerWalk<'l, 'a> {
     lines: Vec<TextLine<'a>>,
     is_tracked: IsTracked<'l>,
-    budget: &'l mut WorkBudget,
+    budget: WorkBudget,
     segments: Vec<Segment<'a>>,
     pair_marks: Vec<PairMark>,
     /// Fences that are open at the current line, outermost first.

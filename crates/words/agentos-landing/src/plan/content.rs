@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use crate::budget::WorkBudget;
 use crate::canonical::has_id;
+use crate::context::LandingContext;
 use crate::locate::TargetFile;
 use crate::parse::{EditBody, FileEdit, Hunk, HunkLine, new_repair};
 use crate::placement::{self, content_of, hunks_of};
@@ -25,8 +26,8 @@ use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::LineSplice;
 use crate::text::{FileLines, common_tail, is_page, line_starts, trim_end};
 use crate::{
-    Base, Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal,
-    RefusalCode, applied, merge, whole,
+    Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal, RefusalCode,
+    applied, merge, whole,
 };
 
 use named::{names_base, names_result};
@@ -101,7 +102,7 @@ pub(super) fn whole_report() -> HunkReport {
 pub(super) fn check_deletion(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
-    budget: &mut WorkBudget,
+    budget: &WorkBudget,
     report: &mut FileReport,
 ) -> Result<(), StopReason> {
     let Some((edit, resolved)) = parts.first() else {
@@ -114,8 +115,8 @@ pub(super) fn check_deletion(
     if hunks.is_empty() && known {
         return Ok(());
     }
-    let mut target = TargetFile::new(&old.content);
-    let settled = placement::place_hunks(&mut target, &hunks, budget)?;
+    let mut target = TargetFile::new(&old.content, budget);
+    let settled = placement::place_hunks(&mut target, &hunks)?;
     report.hunks = settled.reports;
     let all_go = settled.splices.is_some_and(|splices| {
         let gone: usize = splices.iter().map(|splice| splice.end - splice.start).sum();
@@ -149,16 +150,14 @@ pub(super) fn modified_state(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
     mode: Option<FileMode>,
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    context: LandingContext<'_>,
     report: &mut FileReport,
 ) -> Result<FileState, StopReason> {
     let mode = mode.unwrap_or(old.mode);
     let content = match parts {
         [(edit, _)] => match &edit.body {
             EditBody::Whole(new) => {
-                refuse_unseen_whole(&report.path, options)?;
+                refuse_unseen_whole(&report.path, context.options)?;
                 let view = FileView::of_lines(&old.content, new.iter(), report)?;
                 let file = (report.path.as_str(), view.text());
                 let (content, repaired) = whole::changed_content(file, new, edit.claim)?;
@@ -166,13 +165,13 @@ pub(super) fn modified_state(
                 report.repairs.extend(repaired);
                 Arc::from(view.write_text(&report.path, content)?)
             }
-            EditBody::Hunks(_) => edited_content(parts, old, base, options, budget, report)?,
+            EditBody::Hunks(_) => edited_content(parts, old, context, report)?,
         },
-        _ => edited_content(parts, old, base, options, budget, report)?,
+        _ => edited_content(parts, old, context, report)?,
     };
     check_emptied(parts, old, &content)?;
     // Checked on the result: many small insertions can make a file larger than the answer.
-    if content.len() > options.limits.file_bytes {
+    if content.len() > context.options.limits.file_bytes {
         return Err(Refusal::new(
             RefusalCode::TooLarge,
             "the file would become larger than the limit",
@@ -209,9 +208,7 @@ fn check_emptied(
 fn edited_content(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
-    base: &dyn Base,
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    context: LandingContext<'_>,
     report: &mut FileReport,
 ) -> Result<Arc<[u8]>, StopReason> {
     let all: Vec<&Hunk<'_>> = parts.iter().flat_map(|(edit, _)| edit.hunks()).collect();
@@ -223,7 +220,7 @@ fn edited_content(
         return view::replace_cell(&old.content, id, &hunks, report);
     }
     view::place_in_views(&old.content, &hunks, report, |view, report| {
-        budget.grant_bytes(old.content.len());
+        context.budget.grant_bytes(old.content.len());
         let is_result = names_result(parts);
         if is_result
             && applied::stands_as_stated(FileLines::new(view.text(), &line_starts(view.text())), &hunks)
@@ -237,18 +234,18 @@ fn edited_content(
         }
         // If the tool saw another state, its line numbers and context are those of that state. Placed on the base
         // directly, a hunk could fit a line that was moved or changed since.
-        if let Some(seen) = merge::content_seen(parts, old, base, options)? {
+        if let Some(seen) = merge::content_seen(parts, old, context)? {
             if hunks.len() < all.len() {
                 report.repairs.push(duplicate_repair());
             }
             let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
             let seen = view.text_of(&report.path, &seen, lines)?;
             let texts = (seen.as_ref(), view.text());
-            let merged = merge::carry_over(texts, &hunks, is_result, budget, report)?;
+            let merged = merge::carry_over(texts, &hunks, is_result, context.budget, report)?;
             return Ok(Arc::from(view.write_text(&report.path, merged)?));
         }
         // The lines of the file and their index are gone before the content is copied.
-        let content = place_on_base(view, parts, (&all, &hunks), options, budget, report)?;
+        let content = place_on_base(view, parts, (&all, &hunks), context, report)?;
         Ok(Arc::from(content))
     })
 }
@@ -258,16 +255,15 @@ fn place_on_base(
     view: &FileView<'_>,
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     (all, hunks): (&[&Hunk<'_>], &[&Hunk<'_>]),
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    context: LandingContext<'_>,
     report: &mut FileReport,
 ) -> Result<Vec<u8>, StopReason> {
-    let mut target = TargetFile::new(view.text());
+    let mut target = TargetFile::new(view.text(), context.budget);
     target.is_stated_base = parts.iter().all(|(edit, resolved)| names_base(edit, resolved));
     let repairs = report.repairs.len();
-    let placed = place_all(&mut target, (all, hunks), options, budget, report)
+    let placed = place_all(&mut target, (all, hunks), context.options.partial, report)
         .and_then(|splices| Ok(view.write_lines(&report.path, target.lines(), &splices)?));
-    let Some(id) = named::result_id(parts).filter(|_| !options.partial) else {
+    let Some(id) = named::result_id(parts).filter(|_| !context.options.partial) else {
         return placed;
     };
     let refusal = match placed {
@@ -280,7 +276,7 @@ fn place_on_base(
         Err(error @ StopReason::Base(_)) => return Err(error),
     };
     report.repairs.truncate(repairs);
-    let found = named::find_result(&mut target, (hunks, id), view, budget, report)?;
+    let found = named::find_result(&mut target, (hunks, id), view, report)?;
     Ok(found.ok_or(refusal)?)
 }
 
@@ -288,20 +284,19 @@ fn place_on_base(
 fn place_all(
     target: &mut TargetFile<'_>,
     (all, hunks): (&[&Hunk<'_>], &[&Hunk<'_>]),
-    options: &LandOptions,
-    budget: &mut WorkBudget,
+    partial: bool,
     report: &mut FileReport,
 ) -> Result<Vec<LineSplice>, StopReason> {
-    let settled = placement::place_hunks(target, hunks, budget)?;
-    let settled = place_repeated(target, (all, hunks), settled, budget, report)?;
+    let settled = placement::place_hunks(target, hunks)?;
+    let settled = place_repeated(target, (all, hunks), settled, report)?;
     // Each retry reads the hunks in another way and is used only if they all land then: hunks with `...` in pieces,
     // and hunks without blank lines at their edges.
-    let settled = elision::retry_in_pieces(target, hunks, settled, budget, report)?;
-    let settled = edges::retry_without_edges(target, hunks, settled, budget, report)?;
+    let settled = elision::retry_in_pieces(target, hunks, settled, report)?;
+    let settled = edges::retry_without_edges(target, hunks, settled, report)?;
     report.hunks = settled.reports;
     match settled.splices {
         Some(splices) => Ok(splices),
-        None if options.partial && !settled.part.is_empty() => Ok(settled.part),
+        None if partial && !settled.part.is_empty() => Ok(settled.part),
         None => Err(file_refusal(report).into()),
     }
 }

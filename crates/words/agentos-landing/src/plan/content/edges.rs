@@ -2,7 +2,6 @@
 //!
 //! Owns: reading hunks without them. Never: leaves out a line with text.
 
-use crate::budget::WorkBudget;
 use crate::locate::TargetFile;
 use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
 use crate::placement::{self, PlacedHunks};
@@ -16,7 +15,6 @@ pub(super) fn retry_without_edges(
     target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],
     with: PlacedHunks,
-    budget: &mut WorkBudget,
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
     let landed = with.splices.is_some();
@@ -38,7 +36,7 @@ pub(super) fn retry_without_edges(
         .zip(&trimmed)
         .map(|(hunk, trimmed)| trimmed.as_ref().unwrap_or(hunk))
         .collect();
-    let without = placement::place_hunks(target, &chosen, budget)?;
+    let without = placement::place_hunks(target, &chosen)?;
     if !landed {
         // With several places, the blank line is in the file.
         let several = |hunk: &HunkReport| {

@@ -2,7 +2,6 @@
 //!
 //! Owns: cutting hunks at such lines. Never: removes or adds a line that is not shown.
 
-use crate::budget::WorkBudget;
 use crate::locate::TargetFile;
 use crate::parse::{Hunk, HunkLine, LineMark, StatedLines, new_repair};
 use crate::placement::{self, PlacedHunks};
@@ -17,7 +16,6 @@ pub(super) fn retry_in_pieces(
     target: &mut TargetFile<'_>,
     hunks: &[&Hunk<'_>],
     whole: PlacedHunks,
-    budget: &mut WorkBudget,
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
     if whole.splices.is_some() || !hunks.iter().any(|hunk| hunk.lines.iter().any(is_gap)) {
@@ -25,13 +23,13 @@ pub(super) fn retry_in_pieces(
     }
     let mut pieces = Vec::with_capacity(hunks.len());
     for hunk in hunks {
-        match cut_at_gaps(hunk, budget)? {
+        match cut_at_gaps(target, hunk)? {
             Some(cut) => pieces.push(cut),
             None => return Ok(whole),
         }
     }
     let all: Vec<&Hunk<'_>> = pieces.iter().flatten().collect();
-    let settled = placement::place_hunks(target, &all, budget)?;
+    let settled = placement::place_hunks(target, &all)?;
     let Some(splices) = settled.splices else {
         return Ok(whole);
     };
@@ -142,7 +140,7 @@ fn is_gap(line: &HunkLine<'_>) -> bool {
 
 /// Cuts a hunk into pieces. Returns `None` if a piece has no line to find it by, or if a changed line is an elision,
 /// too.
-fn cut_at_gaps<'a>(hunk: &Hunk<'a>, budget: &mut WorkBudget) -> Result<Option<Vec<Hunk<'a>>>, Refusal> {
+fn cut_at_gaps<'a>(target: &TargetFile<'_>, hunk: &Hunk<'a>) -> Result<Option<Vec<Hunk<'a>>>, Refusal> {
     if !hunk.lines.iter().any(is_gap) {
         return Ok(Some(vec![hunk.clone()]));
     }
@@ -182,7 +180,7 @@ fn cut_at_gaps<'a>(hunk: &Hunk<'a>, budget: &mut WorkBudget) -> Result<Option<Ve
         if lines.is_empty() {
             continue;
         }
-        budget.spend(cost)?;
+        target.budget.spend(cost)?;
         pieces.push(Hunk {
             lines: lines.to_vec(),
             ..without_lines.clone()

@@ -11,7 +11,6 @@
 //! | some are doubtful, or have several places | lands, if one choice gives it | refused for that reason |
 
 use super::view::FileView;
-use crate::budget::WorkBudget;
 use crate::canonical::{MIN_ID, has_id};
 use crate::locate::{HunkPlace, SoughtHunk, TargetFile, order, possible_places};
 use crate::parse::{FileEdit, Hunk, LineMark, new_repair};
@@ -116,7 +115,6 @@ pub(super) fn find_result(
     target: &mut TargetFile<'_>,
     (hunks, id): (&[&Hunk<'_>], &str),
     view: &FileView<'_>,
-    budget: &mut WorkBudget,
     report: &mut FileReport,
 ) -> Result<Option<Vec<u8>>, StopReason> {
     /// Maximum number of choices, and of bytes of their results.
@@ -125,7 +123,7 @@ pub(super) fn find_result(
     let sought: Vec<SoughtHunk<'_, '_>> = hunks.iter().map(|hunk| SoughtHunk::new(hunk)).collect();
     let mut places = Vec::with_capacity(sought.len());
     for one in &sought {
-        let possible = possible_places(target, one, budget)?;
+        let possible = possible_places(target, one)?;
         // A hunk that states no line at all leaves too much to the id alone.
         if possible.len() > 1 && one.stated.is_none() {
             return Ok(None);
@@ -142,7 +140,7 @@ pub(super) fn find_result(
         if !order::are_disjoint(&sought, &starts) {
             continue;
         }
-        budget.spend(target.content.len())?;
+        target.budget.spend(target.content.len())?;
         let splices = splices_at(target, &sought, &chosen);
         let written = splices.and_then(|all| view.write_lines(&report.path, target.lines(), &all).ok());
         if let Some(content) = written.filter(|content| has_id(content, id)) {

@@ -4,7 +4,6 @@
 
 use std::collections::HashSet;
 
-use crate::budget::WorkBudget;
 use crate::locate::TargetFile;
 use crate::parse::{Hunk, LineMark, new_repair};
 use crate::placement::{self, PlacedHunks};
@@ -44,7 +43,6 @@ pub(super) fn place_repeated(
     target: &mut TargetFile<'_>,
     (all, once): (&[&Hunk<'_>], &[&Hunk<'_>]),
     settled: PlacedHunks,
-    budget: &mut WorkBudget,
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
     if all.len() == once.len() {
@@ -56,7 +54,7 @@ pub(super) fn place_repeated(
         .all(|hunk| hunk.rung == Some(crate::Rung::ExactStated));
     // A hunk that is found elsewhere than stated has lost its line, so two equal ones may be meant for two places.
     if !as_stated {
-        let each = placement::place_hunks(target, all, budget)?;
+        let each = placement::place_hunks(target, all)?;
         match (&each.splices, &settled.splices) {
             (Some(_), None) => return Ok(each),
             (Some(_), Some(_)) => {
