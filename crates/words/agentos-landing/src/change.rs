@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 
 use crate::file_change::PathStates;
+use crate::path::parent_dirs;
 use crate::{FileChange, FileMode, FileState, LineStats, RepoPath, canonical};
 
 /// Reason why file states do not form a change.
@@ -45,12 +46,8 @@ impl Change {
         let mut states = states;
         // Sorted by bytes, as git sorts a tree: the canonical diff must not depend on the order of the answer.
         states.sort_by(|a, b| a.0.as_str().as_bytes().cmp(b.0.as_str().as_bytes()));
-        for pair in states.windows(2) {
-            if let [a, b] = pair
-                && a.0 == b.0
-            {
-                return Err(ChangeError::Twice(a.0.clone()));
-            }
+        if let Some([(path, _, _), _]) = states.array_windows().find(|[a, b]| a.0 == b.0) {
+            return Err(ChangeError::Twice(path.clone()));
         }
         if let Some(nowhere) = states.iter().find(|(_, old, new)| old.is_none() && new.is_none()) {
             return Err(ChangeError::Nowhere(nowhere.0.clone()));
@@ -134,11 +131,7 @@ fn check_directories(states: &PathStates) -> Result<(), ChangeError> {
         .map(|(path, _, _)| path);
     let paths: HashSet<&str> = there.clone().map(RepoPath::as_str).collect();
     for path in there {
-        let mut parents = path
-            .as_str()
-            .match_indices('/')
-            .filter_map(|(at, _)| path.as_str().get(..at));
-        if parents.any(|parent| paths.contains(parent)) {
+        if parent_dirs(path.as_str()).any(|parent| paths.contains(parent)) {
             return Err(ChangeError::FileAndDirectory(path.clone()));
         }
     }

@@ -5,38 +5,31 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::file_change::PathStates;
-use crate::path::{ShortName, fold_name, name_skeleton};
+use crate::path::{ShortName, fold_name, join_name, name_skeleton, parent_dirs, split_name};
+use crate::resolve::{StopReason, obstacle};
 use crate::{Base, BaseError, DirEntry, EntryKind, Refusal, RefusalCode, RepoPath};
 
-/// Returns the first refusal of the change's states against the base. Returns `None` if there is no conflict.
-pub(crate) fn find_conflict(states: &PathStates, base: &dyn Base) -> Result<Option<Refusal>, BaseError> {
+/// Checks the change's states against the base.
+///
+/// # Errors
+/// Fails with the first conflict, or if the base cannot be read.
+pub(crate) fn check_paths(states: &PathStates, base: &dyn Base) -> Result<(), StopReason> {
+    let deleted = states.iter().filter(|(_, _, new)| new.is_none());
     let mut checker = PathChecker {
         base,
-        deleted: states
-            .iter()
-            .filter(|(_, _, new)| new.is_none())
-            .map(|(path, _, _)| path.as_str())
-            .collect(),
+        deleted: deleted.map(|(path, _, _)| path.as_str()).collect(),
         names: HashMap::new(),
         created: HashMap::new(),
         created_paths: list_created_paths(states),
     };
     for (path, old, new) in states {
-        let refusal = match (old, new) {
-            (_, None) | (Some(_), Some(_)) => checker.check_parents(path)?,
-            (None, Some(_)) => match checker.check_parents(path)? {
-                Some(refusal) => Some(refusal),
-                None => match checker.check_replaced_directory(path)? {
-                    Some(refusal) => Some(refusal),
-                    None => checker.check_collision(path)?,
-                },
-            },
-        };
-        if refusal.is_some() {
-            return Ok(refusal);
+        checker.check_parents(path)?;
+        if old.is_none() && new.is_some() {
+            checker.check_replaced_directory(path)?;
+            checker.check_collision(path)?;
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Lists every path that the change creates, with the folders above it. Empty if no path can be a Windows short name.
@@ -66,38 +59,31 @@ struct PathChecker<'a> {
     created_paths: HashSet<&'a str>,
 }
 
-/// Returns the directories above a path, outermost first.
-fn parent_dirs(path: &str) -> impl Iterator<Item = &str> {
-    path.match_indices('/').filter_map(|(at, _)| path.get(..at))
-}
-
 impl PathChecker<'_> {
-    /// Refuses a path below anything but a directory. Returns `None` if every part above it is a directory.
-    fn check_parents(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
+    /// Refuses a path below anything but a directory.
+    fn check_parents(&self, path: &RepoPath) -> Result<(), StopReason> {
         for above in parent_dirs(path.as_str()) {
             let Some(entry) = self.base.entry(above)? else {
                 break;
             };
-            let (code, what) = match entry.kind {
-                EntryKind::Directory => continue,
-                // Writing through a link or into a submodule would change files outside of this repository.
-                EntryKind::Symlink => (RefusalCode::SymlinkTraversal, "is a symbolic link"),
-                EntryKind::Gitlink => (RefusalCode::Submodule, "is a submodule"),
+            let (code, what) = match (&entry.kind, obstacle(&entry.kind)) {
+                (EntryKind::Directory, _) => continue,
                 // The change deletes this file, so a directory can take its name.
-                EntryKind::File(_) if self.deleted.contains(above) => break,
-                EntryKind::File(_) => (RefusalCode::DoesNotApply, "is a file, not a directory"),
+                (EntryKind::File(_), _) if self.deleted.contains(above) => break,
+                (_, Some((code, what))) => (code, what),
+                (_, None) => (RefusalCode::DoesNotApply, "is a file, not a directory"),
             };
             let message = format!("`{path}` cannot be written: `{above}` {what}");
-            return Ok(Some(Refusal::new(code, message).at(path.as_str())));
+            return Err(Refusal::new(code, message).at(path.as_str()).into());
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Refuses a new file that has the name of a directory, unless the change deletes every file in that directory.
-    fn check_replaced_directory(&self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
+    fn check_replaced_directory(&self, path: &RepoPath) -> Result<(), StopReason> {
         let mut open = match self.base.entry(path.as_str())? {
             Some(entry) if entry.kind == EntryKind::Directory => vec![path.as_str().to_owned()],
-            Some(_) | None => return Ok(None),
+            Some(_) | None => return Ok(()),
         };
         while let Some(dir) = open.pop() {
             for DirEntry { name, entry } in self.base.list(&dir)? {
@@ -107,36 +93,36 @@ impl PathChecker<'_> {
                 } else if !self.deleted.contains(full.as_str()) {
                     let message =
                         format!("`{path}` is stated as new, but is a directory that contains `{full}`");
-                    return Ok(Some(
-                        Refusal::new(RefusalCode::DoesNotApply, message).at(path.as_str()),
-                    ));
+                    return Err(Refusal::new(RefusalCode::DoesNotApply, message)
+                        .at(path.as_str())
+                        .into());
                 }
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Refuses a new name that differs from its neighbours only by case, normal form or look-alike letters.
-    fn check_collision(&mut self, path: &RepoPath) -> Result<Option<Refusal>, BaseError> {
+    fn check_collision(&mut self, path: &RepoPath) -> Result<(), StopReason> {
         let full = path.as_str();
         for part in parent_dirs(full).chain([full]) {
             if let Some(other) = self
                 .clash_among_created(part)
                 .or_else(|| self.long_name_among_created(part))
             {
-                return Ok(Some(collision_refusal(path, &other)));
+                return Err(collision_refusal(path, &other).into());
             }
             // A name that the base already has is no new name: two tracked files that differ only by case stay
             // editable.
             if self.base.entry(part)?.is_some() {
                 continue;
             }
-            let (dir, name) = part.rsplit_once('/').unwrap_or(("", part));
+            let (dir, name) = split_name(part);
             if let Some(other) = self.clash_in_base(dir, name)? {
-                return Ok(Some(collision_refusal(path, &other)));
+                return Err(collision_refusal(path, &other).into());
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     fn clash_among_created(&mut self, part: &str) -> Option<String> {
@@ -149,11 +135,11 @@ impl PathChecker<'_> {
 
     /// Returns the created path whose Windows short name `part` may be. Returns `None` if there is none.
     fn long_name_among_created(&self, part: &str) -> Option<String> {
-        let (dir, name) = part.rsplit_once('/').unwrap_or(("", part));
+        let (dir, name) = split_name(part);
         let folded = fold_name(name);
         let short = ShortName::parse(&folded)?;
         let long = self.created_paths.iter().find(|made| {
-            let (made_in, made) = made.rsplit_once('/').unwrap_or(("", made));
+            let (made_in, made) = split_name(made);
             made_in == dir && short.may_stand_for(made)
         });
         long.map(|long| (*long).to_owned())
@@ -180,11 +166,7 @@ impl PathChecker<'_> {
             all.filter(|long| short.may_stand_for(long))
         });
         for other in same.into_iter().flatten().chain(longer) {
-            let full = if dir.is_empty() {
-                other.clone()
-            } else {
-                format!("{dir}/{other}")
-            };
+            let full = join_name(dir, other);
             if other != name && !self.deleted.contains(full.as_str()) {
                 return Ok(Some(full));
             }
@@ -194,7 +176,7 @@ impl PathChecker<'_> {
 }
 
 fn collision_refusal(path: &RepoPath, other: &str) -> Refusal {
-    let last = |path: &str| fold_name(path.rsplit('/').next().unwrap_or_default());
+    let last = |path: &str| fold_name(split_name(path).1);
     let is_short = path.as_str().split('/').any(|part| {
         ShortName::parse(&fold_name(part)).is_some_and(|short| short.may_stand_for(&last(other)))
     });

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use crate::base_cache::BaseCache;
 use crate::budget::WorkBudget;
 use crate::context::LandingContext;
-use crate::parse::{FileEdit, parse};
+use crate::parse::{FileEdit, ParsedAnswer, parse};
 use crate::readings::{
     ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, other_readings, undo_escaping,
 };
 use crate::refusal::{ambiguous, malformed};
-use crate::resolve::turned_kind_refusal;
+use crate::resolve::{StopReason, turned_kind_refusal};
 use crate::{
     Base, BaseError, Change, ChangeError, Dialect, EntryKind, FileChange, FileReport, LandingReport, Refusal,
     RefusalCode, RepoPath, ResultFacts, checks, results, sequence,
@@ -117,7 +117,7 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
     // disappear would have another meaning.
     if as_written.refusal.as_ref().is_some_and(may_be_read_otherwise) {
         for reading in other_readings(answer) {
-            if let Ok(mut landed) = self::land_as_written(&reading.text, base, &whole)
+            if let Ok(mut landed) = land_as_written(&reading.text, base, &whole)
                 && is_proven(reading.proof, answer, &landed)
             {
                 landed.report.notes.push(reading.note.to_owned());
@@ -127,7 +127,7 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
     }
     // A partial landing comes last: a reading in which everything lands is better evidence of what was meant.
     if options.partial {
-        let landed = self::land_as_written(answer, base, options)?;
+        let landed = land_as_written(answer, base, options)?;
         return refuse_if_escaped(answer, landed, base, options);
     }
     Err(LandError::Refused(as_written))
@@ -232,47 +232,54 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
     let tracked = TrackedPaths::of(base);
     let parsed = parse(answer, &|path| tracked.has(path), &options.limits);
     tracked.finish()?;
-    let parsed = match parsed {
-        Ok(parsed) => parsed,
-        Err(refusal) => return refuse(report, refusal),
-    };
+    let landed = parsed
+        .map_err(StopReason::Refused)
+        .and_then(|parsed| land_parts(&parsed, answer.len(), base, options, &mut report));
+    match landed {
+        Ok((change, facts)) => Ok(LandedChange {
+            change,
+            facts,
+            report,
+        }),
+        Err(StopReason::Refused(refusal)) => refuse(report, refusal),
+        Err(StopReason::Base(error)) => Err(error.into()),
+    }
+}
+
+/// Lands the parts of an answer of this many bytes, and reports about them.
+fn land_parts(
+    parsed: &ParsedAnswer<'_>,
+    bytes: usize,
+    base: &dyn Base,
+    options: &LandOptions,
+    report: &mut LandingReport,
+) -> Result<(Change, ResultFacts), StopReason> {
     let context = LandingContext {
         base: &BaseCache::new(base),
         options,
-        budget: &WorkBudget::for_bytes(answer.len()),
+        budget: &WorkBudget::for_bytes(bytes),
     };
-    let outcome = sequence::plan_sequence(&parsed, context)?;
+    let outcome = sequence::plan_sequence(parsed, context)?;
     report.notes.clone_from(&parsed.notes);
     report.files = outcome.reports;
     // The states exist only if every part landed, or enough of them for a partial landing.
-    let Some(states) = outcome.states else {
-        let refusal = first_refusal(&report);
-        return refuse(report, refusal);
-    };
+    let states = outcome.states.ok_or_else(|| first_refusal(report))?;
     report.partial = outcome.partial;
     if report.partial {
         report.notes.extend(left_out_notes(&report.files));
     }
     // Only now are all paths of the change known: a file may take the name of one that another part deletes.
-    if let Some(refusal) = checks::find_conflict(&states, base)? {
-        return refuse(report, refusal);
+    checks::check_paths(&states, base)?;
+    let change = Change::new(states).map_err(|error| match error {
+        ChangeError::Link(_) => turned_kind_refusal(error),
+        error => malformed(error.to_string()),
+    })?;
+    if change.is_empty() {
+        return Err(Refusal::new(RefusalCode::Empty, "the answer changes nothing").into());
     }
-    match Change::new(states) {
-        Ok(change) if change.is_empty() => {
-            let refusal = Refusal::new(RefusalCode::Empty, "the answer changes nothing");
-            refuse(report, refusal)
-        }
-        Ok(change) => match results::check_results(&change, &report.files, &stated_results(&parsed.files)) {
-            Err(refusal) => refuse(report, refusal),
-            Ok(()) => Ok(LandedChange {
-                facts: ResultFacts::read(&change, base)?,
-                change,
-                report,
-            }),
-        },
-        Err(error @ ChangeError::Link(_)) => refuse(report, turned_kind_refusal(error)),
-        Err(error) => refuse(report, malformed(error.to_string())),
-    }
+    results::check_results(&change, &report.files, &stated_results(&parsed.files))?;
+    let facts = ResultFacts::read(&change, base)?;
+    Ok((change, facts))
 }
 
 /// Returns the ids of the results that the `index` lines of an answer state.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::canonical::blob_id;
+use crate::path::split_name;
 use crate::{Base, BaseEntry, BaseError, DirEntry, EntryKind, FileMode, KnownBlob};
 
 /// Base that holds regular files by path.
@@ -25,7 +26,7 @@ impl MemoryBase {
         self.blobs.insert(id.clone(), content);
         let (mut rest, mut kind, mut id) = (path, EntryKind::File(FileMode::Regular), id);
         loop {
-            let (dir, name) = rest.rsplit_once('/').unwrap_or(("", rest));
+            let (dir, name) = split_name(rest);
             let entry = BaseEntry { kind, id };
             self.dirs
                 .entry(dir.to_owned())
@@ -42,7 +43,7 @@ impl MemoryBase {
 
 impl Base for MemoryBase {
     fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError> {
-        let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let (dir, name) = split_name(path);
         Ok(self.dirs.get(dir).and_then(|names| names.get(name)).cloned())
     }
 

@@ -19,6 +19,25 @@ pub(crate) use fold::{is_ignorable, name_skeleton};
 pub(crate) use rules::portable_name;
 pub use short_name::ShortName;
 
+/// Returns the directories above a path, outermost first.
+pub(crate) fn parent_dirs(path: &str) -> impl Iterator<Item = &str> + Clone {
+    path.match_indices('/').filter_map(|(at, _)| path.get(..at))
+}
+
+/// Splits a path into its directory and its name. The directory is `""` at the top.
+pub(crate) fn split_name(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// Joins a directory, `""` for the top, and a name.
+pub(crate) fn join_name(dir: &str, name: &str) -> String {
+    if dir.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{dir}/{name}")
+    }
+}
+
 /// Path inside a repository that may be changed: relative, normal, `/` between parts, safe on every system. It cannot
 /// be constructed without the checks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]

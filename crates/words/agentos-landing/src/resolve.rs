@@ -9,6 +9,7 @@ mod names;
 use std::sync::Arc;
 
 use crate::parse::{EditBody, FileEdit, HeaderName, Hunk, LineMark};
+use crate::path::{parent_dirs, split_name};
 use crate::placement::content_of;
 use crate::{
     Base, BaseEntry, BaseError, ChangeError, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair,
@@ -167,6 +168,15 @@ fn resolve_move(
     Ok(resolved)
 }
 
+/// Returns why no path may go through an object of this kind. Returns `None` for files and directories.
+pub(crate) fn obstacle(kind: &EntryKind) -> Option<(RefusalCode, &'static str)> {
+    match kind {
+        EntryKind::Symlink => Some((RefusalCode::SymlinkTraversal, "is a symbolic link")),
+        EntryKind::Gitlink => Some((RefusalCode::Submodule, "is a submodule")),
+        EntryKind::File(_) | EntryKind::Directory => None,
+    }
+}
+
 /// Returns the state of a symbolic link of the base.
 fn link_state(path: &RepoPath, entry: &BaseEntry, base: &dyn Base) -> Result<FileState, StopReason> {
     if entry.kind != EntryKind::Symlink {
@@ -190,19 +200,9 @@ fn file_state(
     file_bytes: usize,
 ) -> Result<FileState, StopReason> {
     // Writing through a link would change a file that the diff does not name.
-    let mode = match &entry.kind {
-        EntryKind::File(mode) => *mode,
-        EntryKind::Symlink => {
-            return Err(refuse_path(
-                RefusalCode::SymlinkTraversal,
-                path,
-                "is a symbolic link",
-            ));
-        }
-        EntryKind::Gitlink => return Err(refuse_path(RefusalCode::Submodule, path, "is a submodule")),
-        EntryKind::Directory => {
-            return Err(refuse_path(RefusalCode::DoesNotApply, path, "is a directory"));
-        }
+    let EntryKind::File(mode) = entry.kind else {
+        let (code, what) = obstacle(&entry.kind).unwrap_or((RefusalCode::DoesNotApply, "is a directory"));
+        return Err(refuse_path(code, path, what));
     };
     let content: Arc<[u8]> = base.read(&entry.id)?;
     if content.len() > file_bytes {
@@ -311,23 +311,13 @@ fn has_same_content(edit: &FileEdit<'_>, entry: &BaseEntry, base: &dyn Base) -> 
 fn missing_path(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<StopReason, StopReason> {
     /// Maximum number of suggested paths.
     const SHOWN: usize = 3;
-    let above = path
-        .as_str()
-        .match_indices('/')
-        .filter_map(|(at, _)| path.as_str().get(..at));
-    for above in above {
-        let (code, what) = match base.entry(above)?.map(|entry| entry.kind) {
-            Some(EntryKind::Symlink) => (RefusalCode::SymlinkTraversal, "a symbolic link"),
-            Some(EntryKind::Gitlink) => (RefusalCode::Submodule, "a submodule"),
-            Some(EntryKind::Directory | EntryKind::File(_)) | None => continue,
-        };
-        return Ok(refuse_path(
-            code,
-            path,
-            &format!("cannot be reached: `{above}` is {what}"),
-        ));
+    for above in parent_dirs(path.as_str()) {
+        if let Some((code, what)) = base.entry(above)?.and_then(|entry| obstacle(&entry.kind)) {
+            let what = format!("cannot be reached: `{above}` {what}");
+            return Ok(refuse_path(code, path, &what));
+        }
     }
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let (_, name) = split_name(path.as_str());
     let near = base.paths_ending_with(name, SHOWN)?;
     // Nothing of this name anywhere: the deletion was made before. With a similar path, the name may be wrong.
     if deletes && near.is_empty() {
@@ -337,16 +327,12 @@ fn missing_path(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<StopR
             "does not exist, so there is nothing to delete",
         ));
     }
-    let refusal = Refusal::new(
-        RefusalCode::DoesNotApply,
-        format!("`{path}` is not in the repository"),
-    );
-    let refusal = if near.is_empty() {
-        refusal
-    } else {
-        refusal.hint(format!("did you mean `{}`?", near.join("`, `")))
-    };
-    Ok(StopReason::Refused(refusal.at(path.as_str())))
+    let message = format!("`{path}` is not in the repository");
+    let mut refusal = Refusal::new(RefusalCode::DoesNotApply, message).at(path.as_str());
+    if !near.is_empty() {
+        refusal = refusal.hint(format!("did you mean `{}`?", near.join("`, `")));
+    }
+    Ok(refusal.into())
 }
 
 fn has_old(hunk: &Hunk<'_>) -> bool {

@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::path::portable_name;
+use crate::path::{join_name, parent_dirs, portable_name, split_name};
 use crate::{Base, BaseError, Change, EntryKind, RepoPath};
 
 /// Git's own names in a git directory (gitrepository-layout(5)). At the top of a repository only these belong to a
@@ -111,11 +111,8 @@ impl ResultFacts {
 /// Returns true if a path is in one of the folders, given by their portable paths.
 fn is_inside(path: &RepoPath, git_directories: &HashSet<&str>) -> bool {
     let portable = portable_path(path.as_str());
-    let mut above = portable
-        .match_indices('/')
-        .filter_map(|(at, _)| portable.get(..at));
     let first = portable.split('/').next().unwrap_or_default();
-    above.any(|folder| git_directories.contains(folder))
+    parent_dirs(&portable).any(|folder| git_directories.contains(folder))
         || (git_directories.contains("") && GIT_NAMES.contains(&first))
 }
 
@@ -166,7 +163,7 @@ impl<'c> TouchedFolders<'c> {
         let mut seen: HashMap<(&str, bool), String> = HashMap::new();
         for file in change.files() {
             let path = file.path.as_str();
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let (folder, name) = split_name(path);
             let stays = file.new.is_some();
             if !stays {
                 deleted.insert(path);
@@ -191,14 +188,14 @@ impl<'c> TouchedFolders<'c> {
         for (folder, names) in &mut self.names {
             for actual in spelled.remove(folder).unwrap_or_default() {
                 for ListedName { name, is_folder } in list(&actual)? {
-                    let path = join_path(&actual, &name);
+                    let path = join_name(&actual, &name);
                     // A deleted `HEAD` no longer makes its folder a git directory.
                     if self.deleted.contains(path.as_str()) {
                         continue;
                     }
                     let portable = portable_name(&name);
                     names.add_name(&portable, is_folder);
-                    let portable = join_path(folder, &portable);
+                    let portable = join_name(folder, &portable);
                     if is_folder && wanted.contains(&portable) {
                         spelled.entry(portable).or_default().push(path);
                     }
@@ -223,16 +220,8 @@ fn add_above(names: &mut BTreeMap<String, GitNames>, folder: &str, stays: bool) 
         if stays {
             above.add_name(&part, true);
         }
-        at = join_path(&at, &part);
+        at = join_name(&at, &part);
     }
     names.entry(at.clone()).or_default();
     at
-}
-
-fn join_path(folder: &str, name: &str) -> String {
-    if folder.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{folder}/{name}")
-    }
 }
