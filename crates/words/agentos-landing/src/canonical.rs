@@ -83,7 +83,7 @@ fn render_file(
         &format!("+++ {}", if new.is_some() { &b } else { "/dev/null" }),
     );
     let [before, after] = [old, new].map(|state| state.map_or(&[][..], |state| &state.content));
-    render_hunks(out, &ShownLines::of(before, after))
+    render_hunks(out, &ShownLines::of(before, after, CONTEXT))
 }
 
 /// Returns the line `index old..new`, with the mode if it stays: some readers set the mode from it.
@@ -122,15 +122,16 @@ pub(crate) fn to_hex(bytes: &[u8]) -> String {
 
 /// Lines of two texts, without those at both ends that are equal and too far from a difference to be shown. A list of all
 /// lines of a large file would take as much memory as the file.
-struct ShownLines<'t> {
-    before: Vec<&'t [u8]>,
-    after: Vec<&'t [u8]>,
+pub(crate) struct ShownLines<'t> {
+    pub before: Vec<&'t [u8]>,
+    pub after: Vec<&'t [u8]>,
     /// Number of lines above these, in both texts.
     above: usize,
 }
 
 impl<'t> ShownLines<'t> {
-    fn of(before: &'t [u8], after: &'t [u8]) -> Self {
+    /// Returns the lines of two texts that differ, with this number of equal lines around them.
+    pub(crate) fn of(before: &'t [u8], after: &'t [u8], context: usize) -> Self {
         let lines = |text: &'t [u8]| text.split_inclusive(|byte| *byte == b'\n');
         let (old, new) = (lines(before).count(), lines(after).count());
         let same = |(a, b): &(&[u8], &[u8])| a == b;
@@ -140,8 +141,8 @@ impl<'t> ShownLines<'t> {
             .zip(lines(after).rev())
             .take_while(same)
             .count();
-        let below = tail.min(old.min(new) - head).saturating_sub(CONTEXT);
-        let above = head.saturating_sub(CONTEXT);
+        let below = tail.min(old.min(new) - head).saturating_sub(context);
+        let above = head.saturating_sub(context);
         let shown =
             |text: &'t [u8], count: usize| lines(text).skip(above).take(count - below - above).collect();
         Self {

@@ -3,6 +3,8 @@
 //! Owns: cutting a canonical diff into parts, comparing two diffs without their line numbers, and joining chosen parts.
 //! Never: reads any other diff than a canonical one, or judges a part; a joined diff is an answer like any other.
 
+use crate::parse::hunk_header;
+
 /// File of a canonical diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffFile<'a> {
@@ -62,8 +64,8 @@ impl<'a> DiffFile<'a> {
     #[must_use]
     pub fn is_divisible(&self) -> bool {
         let is_whole =
-            |line: &&&[u8]| line.starts_with(b"new file mode") || line.starts_with(b"deleted file mode");
-        self.hunks.len() > 1 && !self.header.iter().any(|line| is_whole(&line))
+            |line: &&[u8]| line.starts_with(b"new file mode") || line.starts_with(b"deleted file mode");
+        self.hunks.len() > 1 && !self.header.iter().any(is_whole)
     }
 
     /// Returns the text of the file's header and of some of its hunks.
@@ -79,28 +81,16 @@ impl<'a> DiffFile<'a> {
 
 impl<'a> DiffHunk<'a> {
     fn parse(text: &'a [u8]) -> Self {
-        let end = text
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .map_or(text.len(), |at| at + 1);
-        let (header, body) = text.split_at(end);
-        let start_after = |mark: u8| {
-            let mut words = header.split(|byte| *byte == b' ');
-            let range = words.find_map(|word| word.strip_prefix(&[mark]));
-            let digits = range
-                .unwrap_or_default()
-                .iter()
-                .take_while(|byte| byte.is_ascii_digit());
-            // A number of a file that fits into memory fits into 64 bits.
-            digits.fold(0, |number: u64, digit| {
-                number.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
-            })
-        };
+        let header = text
+            .split_inclusive(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        let (stated, _) = hunk_header(header).unwrap_or_default();
         Self {
-            old_start: start_after(b'-'),
-            new_start: start_after(b'+'),
+            old_start: stated.old_start.unwrap_or_default(),
+            new_start: stated.new_start.unwrap_or_default(),
             text,
-            body,
+            body: text.get(header.len()..).unwrap_or_default(),
         }
     }
 }
@@ -153,25 +143,15 @@ pub fn compare_diffs(one: &[u8], other: &[u8]) -> DiffDifference {
     }
     let mut moved = Vec::new();
     for (file, (one, other)) in ones.iter().zip(&others).enumerate() {
-        let is_same = one.stable_header().eq(other.stable_header())
-            && one
-                .hunks
-                .iter()
-                .map(|hunk| hunk.body)
-                .eq(other.hunks.iter().map(|hunk| hunk.body));
-        if !is_same {
+        let is_same = |(one, other): (&DiffHunk<'_>, &DiffHunk<'_>)| one.body == other.body;
+        let pairs = one.hunks.iter().zip(&other.hunks);
+        let same_header = one.stable_header().eq(other.stable_header());
+        if !same_header || one.hunks.len() != other.hunks.len() || !pairs.clone().all(is_same) {
             return DiffDifference::Lines;
         }
-        let pairs = one.hunks.iter().zip(&other.hunks);
-        moved.extend(
-            pairs
-                .filter(|(one, other)| one.old_start != other.old_start)
-                .map(|(one, other)| MovedHunk {
-                    file,
-                    from: one.old_start,
-                    to: other.old_start,
-                }),
-        );
+        let pairs = pairs.map(|(one, other)| (one.old_start, other.old_start));
+        let elsewhere = pairs.filter(|(from, to)| from != to);
+        moved.extend(elsewhere.map(|(from, to)| MovedHunk { file, from, to }));
     }
     DiffDifference::LineNumbers(moved)
 }

@@ -65,6 +65,17 @@ pub struct Finding {
     pub kind: String,
 }
 
+impl Finding {
+    /// Creates a finding in a line of a file; 0 is the first.
+    fn new(path: &RepoPath, at: usize, kind: &str) -> Self {
+        Self {
+            path: path.clone(),
+            line: at as u64 + 1,
+            kind: kind.to_owned(),
+        }
+    }
+}
+
 /// Findings in the added lines of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
@@ -94,11 +105,7 @@ pub fn scan_change(change: &Change) -> Findings {
         let Some(new) = &file.new else { continue };
         let old = old_content(change, file);
         if diff_text::becomes_diff(file.path.as_str(), old, &new.content) {
-            found.diff_texts.push(Finding {
-                path: file.path.clone(),
-                line: 1,
-                kind: "diff-text".to_owned(),
-            });
+            found.diff_texts.push(Finding::new(&file.path, 0, "diff-text"));
         }
         if new.is_binary() {
             scan_binary(&mut found, &file.path, old, &new.content);
@@ -115,11 +122,9 @@ pub fn scan_change(change: &Change) -> Findings {
             marked = marked.or_else(|| Some(first + mark()?));
         }
         if let Some(at) = marked.filter(|_| !diff_text::holds_control_marks(file.path.as_str(), before)) {
-            found.diff_texts.push(Finding {
-                path: file.path.clone(),
-                line: at as u64 + 1,
-                kind: "control-mark".to_owned(),
-            });
+            found
+                .diff_texts
+                .push(Finding::new(&file.path, at, "control-mark"));
         }
     }
     found
@@ -131,21 +136,15 @@ fn scan_binary(found: &mut Findings, path: &RepoPath, old: &[u8], new: &[u8]) {
     for (at, text) in line_texts(new).into_iter().enumerate() {
         if prefilter::is_suspect(text) && !there.contains(text) {
             let kinds = secrets::secret_kinds(text, &[]).into_iter();
-            found.secrets.extend(kinds.map(|kind| Finding {
-                path: path.clone(),
-                line: at as u64 + 1,
-                kind: kind.to_owned(),
-            }));
+            found
+                .secrets
+                .extend(kinds.map(|kind| Finding::new(path, at, kind)));
         }
     }
-    let turns = !old.is_empty() && !crate::binary::is_binary(old);
-    if turns {
+    if !old.is_empty() && !crate::binary::is_binary(old) {
         let before = new.iter().take_while(|byte| **byte != 0);
-        found.nul.push(Finding {
-            path: path.clone(),
-            line: before.filter(|byte| **byte == b'\n').count() as u64 + 1,
-            kind: "nul".to_owned(),
-        });
+        let at = before.filter(|byte| **byte == b'\n').count();
+        found.nul.push(Finding::new(path, at, "nul"));
     }
 }
 
@@ -192,16 +191,10 @@ fn line_texts(content: &[u8]) -> Vec<&[u8]> {
 
 fn old_content<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {
     // A renamed file is compared with its deleted source, so that old secrets in it are not reported as added.
-    let source = file
-        .renamed_from
-        .as_ref()
-        .and_then(|from| change.files().iter().find(|other| other.path == *from));
-    source
-        .unwrap_or(file)
-        .old
-        .as_ref()
-        .map(|state| state.content.as_ref())
-        .unwrap_or_default()
+    let path = file.renamed_from.as_ref().unwrap_or(&file.path);
+    let source = change.files().iter().find(|other| other.path == *path);
+    let old = source.unwrap_or(file).old.as_ref();
+    old.map(|state| state.content.as_ref()).unwrap_or_default()
 }
 
 /// Scans added lines, of which the first has this position in the file.
@@ -223,11 +216,7 @@ fn scan_line(
     (text, following): (&[u8], &[&[u8]]),
     is_first: bool,
 ) {
-    let finding = |kind: &str| Finding {
-        path: path.clone(),
-        line: at() as u64 + 1,
-        kind: kind.to_owned(),
-    };
+    let finding = |kind: &str| Finding::new(path, at(), kind);
     let kinds = secrets::secret_kinds(text, following);
     // The hint is for lines without a certain finding: one line must not be reported twice.
     if kinds.is_empty() && entropy::looks_random(text) {

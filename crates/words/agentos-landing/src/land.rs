@@ -11,7 +11,7 @@ use crate::budget::WorkBudget;
 use crate::context::LandingContext;
 use crate::parse::{FileEdit, ParsedAnswer, parse};
 use crate::readings::{
-    ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, other_readings, undo_escaping,
+    READINGS, ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, undo_escaping,
 };
 use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{StopReason, turned_kind_refusal};
@@ -116,12 +116,13 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
     // The other refusals, such as `path-escape`, are about a text that was understood. A reading in which they
     // disappear would have another meaning.
     if as_written.refusal.as_ref().is_some_and(may_be_read_otherwise) {
-        for reading in other_readings(answer) {
-            if let Ok(mut landed) = land_as_written(&reading.text, base, &whole)
+        for reading in READINGS {
+            if let Some(text) = (reading.undo)(answer)
+                && let Ok(mut landed) = land_as_written(&text, base, &whole)
                 && is_proven(reading.proof, answer, &landed)
             {
                 landed.report.notes.push(reading.note.to_owned());
-                return refuse_if_escaped(&reading.text, landed, base, &whole);
+                return refuse_if_escaped(&text, landed, base, &whole);
             }
         }
     }

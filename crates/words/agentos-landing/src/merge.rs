@@ -120,7 +120,7 @@ pub(crate) fn carry_over(
     if splices.iter().all(|splice| was_made(splice, &since, base_lines)) {
         return Err(report_all_there(report).into());
     }
-    let Some(moved) = shift_splices(&splices, &since) else {
+    let Ok(moved) = shift_splices(&splices, &since) else {
         return Err(conflict_refusal(old, hunks, budget, report).into());
     };
     for hunk in &mut report.hunks {
@@ -179,12 +179,18 @@ fn conflict_refusal(
 }
 
 /// Returns the lines with their endings, so that a changed ending counts as a change.
-fn full_lines(lines: FileLines<'_>) -> Vec<&[u8]> {
+pub(crate) fn full_lines(lines: FileLines<'_>) -> Vec<&[u8]> {
     lines.iter().map(|line| line.full).collect()
 }
 
-/// Moves the splices to the line numbers of the base. Returns `None` if one touches or borders a line that changed.
-fn shift_splices(splices: &[LineSplice], since: &[LineEdit]) -> Option<Vec<LineSplice>> {
+/// Moves splices of a text to the line numbers of its other version.
+///
+/// # Errors
+/// Fails with the first edit of that version whose lines a splice touches or borders.
+pub(crate) fn shift_splices<'s>(
+    splices: &[LineSplice],
+    since: &'s [LineEdit],
+) -> Result<Vec<LineSplice>, &'s LineEdit> {
     let mut out = Vec::with_capacity(splices.len());
     let mut edits = since.iter().peekable();
     let mut offset = 0isize;
@@ -193,14 +199,15 @@ fn shift_splices(splices: &[LineSplice], since: &[LineEdit]) -> Option<Vec<LineS
             offset += edit.new.len() as isize - edit.old.len() as isize;
         }
         // A border counts as a conflict, as in git: an insertion next to a changed line has no certain order.
-        if edits.peek().is_some_and(|edit| edit.old.start <= splice.end) {
-            return None;
+        if let Some(near) = edits.peek().filter(|edit| edit.old.start <= splice.end) {
+            return Err(near);
         }
+        // Never negative, since the other version has all lines above the splice.
         out.push(LineSplice {
-            start: splice.start.checked_add_signed(offset)?,
-            end: splice.end.checked_add_signed(offset)?,
+            start: splice.start.saturating_add_signed(offset),
+            end: splice.end.saturating_add_signed(offset),
             bytes: splice.bytes.clone(),
         });
     }
-    Some(out)
+    Ok(out)
 }

@@ -18,16 +18,6 @@
 use crate::parse::hunk_header;
 use crate::text::BOM;
 
-/// Answer with one kind of damage undone.
-pub(crate) struct AnswerReading {
-    /// Repaired text.
-    pub text: Vec<u8>,
-    /// Note for the report that names the damage.
-    pub note: &'static str,
-    /// Proof that the repair needs.
-    pub proof: ReadingProof,
-}
-
 /// Proof that a reading of a damaged answer needs, besides that it lands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadingProof {
@@ -39,38 +29,39 @@ pub(crate) enum ReadingProof {
     ForeignEntities,
 }
 
-/// Undoes one kind of damage. Returns `None` if the answer does not have it.
-type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
-
-/// Returns the readings that apply to this answer.
-pub(crate) fn other_readings(answer: &[u8]) -> impl Iterator<Item = AnswerReading> {
-    // The first reading that lands is taken, so the certain repairs come before those that guess.
-    const KINDS: [(UndoDamage, &str, ReadingProof); 4] = [
-        (
-            out_of_utf16,
-            "the answer was read as UTF-16",
-            ReadingProof::Landing,
-        ),
-        (
-            without_colours,
-            "the answer was read without its terminal colours",
-            ReadingProof::Landing,
-        ),
-        (
-            undo_escaping,
-            "the answer was read as text that was escaped for a web page",
-            ReadingProof::ForeignEntities,
-        ),
-        (
-            with_context_marks,
-            "the answer was read with a blank in front of each context line",
-            ReadingProof::ExactLines,
-        ),
-    ];
-    KINDS
-        .into_iter()
-        .filter_map(move |(undo, note, proof)| undo(answer).map(|text| AnswerReading { text, note, proof }))
+/// One kind of damage, and how it is undone.
+pub(crate) struct AnswerReading {
+    /// Undoes the damage. Returns `None` if the answer does not have it.
+    pub undo: fn(&[u8]) -> Option<Vec<u8>>,
+    /// Note for the report that names the damage.
+    pub note: &'static str,
+    /// Proof that the repair needs.
+    pub proof: ReadingProof,
 }
+
+/// All readings. The first that lands is taken, so the certain repairs come before those that guess.
+pub(crate) const READINGS: [AnswerReading; 4] = [
+    AnswerReading {
+        undo: out_of_utf16,
+        note: "the answer was read as UTF-16",
+        proof: ReadingProof::Landing,
+    },
+    AnswerReading {
+        undo: without_colours,
+        note: "the answer was read without its terminal colours",
+        proof: ReadingProof::Landing,
+    },
+    AnswerReading {
+        undo: undo_escaping,
+        note: "the answer was read as text that was escaped for a web page",
+        proof: ReadingProof::ForeignEntities,
+    },
+    AnswerReading {
+        undo: with_context_marks,
+        note: "the answer was read with a blank in front of each context line",
+        proof: ReadingProof::ExactLines,
+    },
+];
 
 /// Decodes UTF-16 without its byte order mark. Returns `None` if the text has no zero in every second byte at its beginning.
 fn out_of_utf16(answer: &[u8]) -> Option<Vec<u8>> {
@@ -120,13 +111,6 @@ const ENTITIES: [(&[u8], u8); 7] = [
     (b"&apos;", b'\''),
 ];
 
-/// Returns true for a text that may have been escaped: it has entities, and no character that escaping would have
-/// replaced.
-fn looks_escaped(text: &[u8]) -> bool {
-    let raw = text.iter().any(|byte| matches!(byte, b'<' | b'>'));
-    !raw && has_entities(text)
-}
-
 /// Returns true if the text has an entity that escaping produces.
 pub(crate) fn has_entities(text: &[u8]) -> bool {
     let mut parts = text.split(|byte| *byte == b'&').skip(1);
@@ -154,7 +138,8 @@ fn read_entity(rest: &[u8]) -> Option<(u8, usize)> {
 
 /// Decodes the entities of a text. Returns `None` if the text was not escaped.
 pub(crate) fn undo_escaping(answer: &[u8]) -> Option<Vec<u8>> {
-    if !looks_escaped(answer) {
+    // Escaping would have replaced raw marks.
+    if answer.iter().any(|byte| matches!(byte, b'<' | b'>')) || !has_entities(answer) {
         return None;
     }
     let mut parts = answer.split(|byte| *byte == b'&');
@@ -257,7 +242,7 @@ mod tests {
 
     #[test]
     fn damage_is_undone_everywhere_or_not_at_all() {
-        let cases: [(UndoDamage, &str, Option<&str>); 5] = [
+        let cases: [(fn(&[u8]) -> Option<Vec<u8>>, &str, Option<&str>); 5] = [
             (without_colours, "\u{1b}[1;32m+a\u{1b}[m\n", Some("+a\n")),
             (without_colours, "+a\u{1b}[2Jb\n", None),
             (without_colours, "+a\n", None),

@@ -15,11 +15,11 @@ pub(crate) mod placeholder;
 
 use std::collections::HashMap;
 
-use crate::canonical::has_id;
+use crate::canonical::{ShownLines, has_id};
 use crate::compare::line_edits;
 use crate::parse::{is_in, parse_fence};
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, is_page, split_lines, trim, trim_end};
+use crate::text::{TextLine, is_page, split_ending, split_lines, trim, trim_end};
 use crate::whole::{ambiguous_numbers, line_number};
 use crate::{Change, Dialect, FileChange, FileReport, Refusal};
 
@@ -72,11 +72,13 @@ fn check_file(file: &FileChange, dialect: Dialect) -> Result<(), Refusal> {
         .as_ref()
         .map(|old| old.content.as_ref())
         .unwrap_or_default();
-    // Few lines of a large file change, and only those are split.
-    let (old, added) = changed_middle(base, &new.content);
-    let [old, added] = [old, added].map(|text| {
-        let lines = split_lines(text);
-        lines.iter().map(|line| trim_end(line.text)).collect::<Vec<_>>()
+    // Few lines of a large file change, and only those are compared.
+    let shown = ShownLines::of(base, &new.content, 0);
+    let [old, added] = [shown.before, shown.after].map(|lines| {
+        lines
+            .into_iter()
+            .map(|line| trim_end(split_ending(line).text))
+            .collect::<Vec<_>>()
     });
     let edits = line_edits(&old, &added);
     let runs: Vec<ChangedRun<'_>> = edits
@@ -93,33 +95,6 @@ fn check_file(file: &FileChange, dialect: Dialect) -> Result<(), Refusal> {
         check_numbers(base, &runs)?;
     }
     placeholder::check_runs(path, base, &runs, dialect)
-}
-
-/// Returns both texts without the lines that they share at both ends.
-fn changed_middle<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8]) {
-    let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let head = old.get(..same).unwrap_or_default();
-    let head = head
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1);
-    let (old, new) = (
-        old.get(head..).unwrap_or_default(),
-        new.get(head..).unwrap_or_default(),
-    );
-    let same = old
-        .iter()
-        .rev()
-        .zip(new.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let tail = old.get(old.len() - same..).unwrap_or_default();
-    let tail = tail
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(0, |at| same - at - 1);
-    let cut = |text: &'t [u8]| text.get(..text.len() - tail).unwrap_or_default();
-    (cut(old), cut(new))
 }
 
 /// Counts the conflicts in a text: the three marks in their order, outside of fences if `page` is true.

@@ -155,25 +155,10 @@ impl<'l> FileLines<'l> {
 /// Splits a line from its ending.
 pub(crate) fn split_ending(full: &[u8]) -> TextLine<'_> {
     // A carriage return alone is content: old Mac files have one line here, and are kept byte for byte.
-    if let Some(text) = full.strip_suffix(b"\r\n") {
-        return TextLine {
-            text,
-            eol: LineEnding::CrLf,
-            full,
-        };
-    }
-    match full.strip_suffix(b"\n") {
-        Some(text) => TextLine {
-            text,
-            eol: LineEnding::Lf,
-            full,
-        },
-        None => TextLine {
-            text: full,
-            eol: LineEnding::Missing,
-            full,
-        },
-    }
+    let endings = [LineEnding::CrLf, LineEnding::Lf].into_iter();
+    let mut ended = endings.filter_map(|eol| Some((full.strip_suffix(eol.bytes())?, eol)));
+    let (text, eol) = ended.next().unwrap_or((full, LineEnding::Missing));
+    TextLine { text, eol, full }
 }
 
 /// Returns true for space and tab.
@@ -183,14 +168,8 @@ pub(crate) fn is_blank(byte: u8) -> bool {
 
 /// Removes blanks and stray carriage returns at the end.
 pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
-    let mut text = text;
-    while let Some((last, rest)) = text.split_last() {
-        if !is_blank(*last) && *last != b'\r' {
-            break;
-        }
-        text = rest;
-    }
-    text
+    let last = text.iter().rposition(|byte| !is_blank(*byte) && *byte != b'\r');
+    text.get(..last.map_or(0, |last| last + 1)).unwrap_or_default()
 }
 
 /// Returns true if a file of this name is prose, which may show code and edits as examples.
@@ -223,14 +202,8 @@ pub(crate) fn common_tail<'l>(lines: impl Iterator<Item = &'l [u8]>) -> usize {
 
 /// Removes blanks at the start.
 pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
-    let mut text = text;
-    while let Some((first, rest)) = text.split_first() {
-        if !is_blank(*first) {
-            break;
-        }
-        text = rest;
-    }
-    text
+    let first = text.iter().position(|byte| !is_blank(*byte));
+    text.get(first.unwrap_or(text.len())..).unwrap_or_default()
 }
 
 /// Removes blanks on both sides.
