@@ -2,7 +2,7 @@
 //!
 //! Owns: finding such texts. Never: takes the first of two occurrences, or a part of a word for the word.
 
-use crate::locate::PlaceMiss;
+use crate::locate::{MissReason, PlaceMiss};
 use crate::parse::{Hunk, PlaceCount, TextReplacement};
 use crate::splice::{LineSplice, usual_ending};
 use crate::text::{BOM, FileLines, LineEnding, TextLine, is_blank, leading_blanks, trim};
@@ -29,21 +29,32 @@ struct InlineMatch<'h> {
     inline: &'h TextReplacement<'h>,
 }
 
+impl<'h> InlineMatch<'h> {
+    /// Returns the occurrence that begins at the byte `from`.
+    fn at(from: usize, lines: FileLines<'_>, index: usize, inline: &'h TextReplacement<'h>) -> Self {
+        let to = from + inline.search.len();
+        Self {
+            index,
+            from,
+            to,
+            first: lines.at_offset(from),
+            // A text that ends in a line feed does not reach the next line.
+            last: lines.at_offset(to.saturating_sub(1).max(from)),
+            inline,
+        }
+    }
+}
+
 /// Searches for the text of every edit.
 pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_>]) -> InlineSearch {
-    if hunks.iter().any(|hunk| hunk.inline.is_none()) {
-        return InlineSearch::UseLines;
-    }
+    let edits: Option<Vec<&TextReplacement<'_>>> = hunks.iter().map(|hunk| hunk.inline.as_ref()).collect();
     // Word borders need characters, and other encodings are left to the comparison by lines.
-    let Ok(text) = std::str::from_utf8(content) else {
+    let (Some(edits), Ok(text)) = (edits, std::str::from_utf8(content)) else {
         return InlineSearch::UseLines;
     };
     let mut found: Vec<InlineMatch<'_>> = Vec::new();
     let mut misses = Vec::new();
-    for (index, hunk) in hunks.iter().enumerate() {
-        let Some(inline) = &hunk.inline else {
-            return InlineSearch::UseLines;
-        };
+    for (index, inline) in edits.into_iter().enumerate() {
         let Ok(search) = std::str::from_utf8(&inline.search) else {
             return InlineSearch::UseLines;
         };
@@ -65,38 +76,29 @@ pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_
             [only] if leaves_indentation(text, *only, inline) => return InlineSearch::UseLines,
             [only] if is_inside_replacement(text, *only, inline) => {
                 let line = lines.at_offset(*only);
-                misses.push((
-                    index,
-                    match is_whole_lines(text, *only, search) {
-                        true => PlaceMiss::Unproven(line),
-                        false => PlaceMiss::AlreadyApplied(line),
-                    },
-                ));
+                let reason = match is_whole_lines(text, *only, search) {
+                    true => MissReason::Unproven,
+                    false => MissReason::AlreadyApplied,
+                };
+                misses.push((index, PlaceMiss::new(reason, [line])));
             }
             [only] => {
-                let to = only + search.len();
-                let first = lines.at_offset(*only);
-                // A text that ends in a line feed does not reach the next line.
-                let last = lines.at_offset(to.saturating_sub(1).max(*only));
-                if in_word(text, *only) || in_word(text, to) {
+                let hit = InlineMatch::at(*only, lines, index, inline);
+                if in_word(text, *only) || in_word(text, hit.to) {
                     // `add(a)` must not be replaced inside `pad(a)`.
-                    misses.push((index, PlaceMiss::InWord(first)));
-                } else if lines.line(first).is_some_and(|line| is_outdented(&line, inline)) {
-                    misses.push((index, PlaceMiss::Outdented(first)));
+                    misses.push((index, PlaceMiss::new(MissReason::InWord, [hit.first])));
+                } else if lines
+                    .line(hit.first)
+                    .is_some_and(|line| is_outdented(&line, inline))
+                {
+                    misses.push((index, PlaceMiss::new(MissReason::Outdented, [hit.first])));
                 }
-                found.push(InlineMatch {
-                    index,
-                    from: *only,
-                    to,
-                    first,
-                    last,
-                    inline,
-                });
+                found.push(hit);
             }
             // Other tools take the first of two occurrences and may change the wrong one.
             several => {
-                let places = several.iter().map(|at| lines.at_offset(*at)).collect();
-                return InlineSearch::Missed(vec![(index, PlaceMiss::Several(places))]);
+                let places: Vec<usize> = several.iter().map(|at| lines.at_offset(*at)).collect();
+                return InlineSearch::Missed(vec![(index, PlaceMiss::new(MissReason::Several, places))]);
             }
         }
     }
@@ -123,20 +125,12 @@ fn find_all<'h>(
         PlaceCount::One | PlaceCount::All => !places.is_empty() && places.len() < MOST,
     };
     if !is_count {
-        let starts = places.iter().take(16).map(|at| lines.at_offset(*at)).collect();
-        return Err(PlaceMiss::OtherCount(starts));
+        let starts = places.iter().take(16).map(|at| lines.at_offset(*at));
+        return Err(PlaceMiss::new(MissReason::OtherCount, starts.collect::<Vec<_>>()));
     }
-    let matches = places.into_iter().map(|from| {
-        let to = from + search.len();
-        InlineMatch {
-            index,
-            from,
-            to,
-            first: lines.at_offset(from),
-            last: lines.at_offset(to.saturating_sub(1).max(from)),
-            inline,
-        }
-    });
+    let matches = places
+        .into_iter()
+        .map(|from| InlineMatch::at(from, lines, index, inline));
     Ok(matches.collect())
 }
 
@@ -246,7 +240,7 @@ fn splice_matches(lines: FileLines<'_>, content: &[u8], found: &[InlineMatch<'_>
         _ => None,
     });
     if let Some((index, line)) = meet {
-        return InlineSearch::Missed(vec![(index, PlaceMiss::Overlap(vec![line]))]);
+        return InlineSearch::Missed(vec![(index, PlaceMiss::new(MissReason::Overlap, [line]))]);
     }
     let splices = order
         .chunk_by(|(_, a), (_, b)| b.first <= a.last)

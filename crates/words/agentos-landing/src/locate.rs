@@ -39,9 +39,9 @@
 //! |---|---|
 //! | one | the hunk lands there |
 //! | several, one fits with the other hunks | the hunk lands there |
-//! | several | [`PlaceMiss::Several`]: refused as `ambiguous`, with the lines of all |
+//! | several | [`MissReason::Several`]: refused as `ambiguous`, with the lines of all |
 //! | none, but the whole result of the hunk is in the file (module `applied`) | refused as `empty`: it was applied before |
-//! | none | [`PlaceMiss::Nowhere`]: refused as `does-not-apply`; similar lines are only suggested |
+//! | none | [`MissReason::Nowhere`]: refused as `does-not-apply`; similar lines are only suggested |
 //!
 //! # What goes wrong without a step
 //!
@@ -148,32 +148,52 @@ impl HunkPlace {
     }
 }
 
-/// Reason why a hunk has no place.
+/// Hunk without a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum PlaceMiss {
+pub(crate) struct PlaceMiss {
+    /// Reason why it has none.
+    pub reason: MissReason,
+    /// Lines that the reason is about; 0 is the first of the file.
+    pub starts: Vec<usize>,
+}
+
+impl PlaceMiss {
+    /// Creates a miss that is about these lines.
+    pub(crate) fn new(reason: MissReason, starts: impl Into<Vec<usize>>) -> Self {
+        let starts = starts.into();
+        Self { reason, starts }
+    }
+}
+
+/// Reason why a hunk has no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissReason {
     /// The old lines are not in the file.
     Nowhere,
-    /// The old lines are at more than one place. Holds the first line of each; 0 is the first of the file.
-    Several(Vec<usize>),
+    /// The old lines are in the file, but above the line that the hunk names behind its `@@`.
+    AboveAnchor,
+    /// The old lines are at more than one place.
+    Several,
     /// There are no old lines, and nothing states where to insert.
     NoOldLines,
     /// Each place overlaps another hunk.
-    Overlap(Vec<usize>),
-    /// The text has another number of places, these, than its edit says.
-    OtherCount(Vec<usize>),
-    /// The search text occurs once, at this line, and begins or ends inside a longer word.
-    InWord(usize),
-    /// The search text occurs once, in this line, and its replacement has lines with less indentation than that line.
-    Outdented(usize),
-    /// The search text occurs once, in this line, inside its replacement, which is there already.
-    AlreadyApplied(usize),
-    /// The search text occurs once, at this line, with the lines that its replacement adds next to it. They may have
-    /// stood there before.
-    Unproven(usize),
+    Overlap,
+    /// The text has another number of places than its edit says.
+    OtherCount,
+    /// The search text occurs once, and begins or ends inside a longer word.
+    InWord,
+    /// The search text occurs once, and its replacement has lines with less indentation than the line that it is in.
+    Outdented,
+    /// The result of the hunk is in the file already.
+    AlreadyApplied,
+    /// The lines of the result are in the file, without a proof that the hunk put them there.
+    Unproven,
     /// The line that ended the hunk may belong to it: the file has the same line below the hunk's place.
-    MayGoOn(usize),
+    MayGoOn,
     /// A line of context next to added lines at the edge of the hunk is missing from it.
-    LostContext(usize),
+    LostContext,
+    /// The bytes of an added line are not certain.
+    UncertainBlanks,
 }
 
 /// Hunk, prepared for the search.
@@ -252,10 +272,11 @@ pub(crate) fn locate_hunks(
             Err(_) => Vec::new(),
         };
         settled.push(chosen.and_then(|place| match other {
-            Some(other) => Err(PlaceMiss::Several(vec![place.start, other])),
+            Some(other) => Err(PlaceMiss::new(MissReason::Several, [place.start, other])),
             None if !copies.is_empty() => {
                 let starts = std::iter::once(place.start).chain(copies);
-                Err(PlaceMiss::Several(starts.take(order::SHOWN).collect()))
+                let starts: Vec<usize> = starts.take(order::SHOWN).collect();
+                Err(PlaceMiss::new(MissReason::Several, starts))
             }
             None => accept_place(target, one, place),
         }));

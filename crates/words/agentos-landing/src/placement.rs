@@ -5,8 +5,8 @@
 
 use crate::applied::{self, AppliedState};
 use crate::locate::{
-    HunkPlace, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order, place_above_anchor,
-    suggest_places,
+    HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order,
+    place_above_anchor, suggest_places,
 };
 use crate::parse::{EditBody, Hunk, HunkLine, PlaceCount, new_repair};
 use crate::splice::{LineSplice, UncertainBlanks, hunk_splices};
@@ -17,9 +17,6 @@ use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
 const SHOWN_LINES: usize = 8;
 /// Maximum number of characters of one line of an excerpt.
 const SHOWN_CHARS: usize = 160;
-/// Advice for a hunk that fits several places.
-const MORE_AROUND: &str = "add lines above and below until only one place fits";
-
 /// Outcome of the hunks of one file.
 pub(crate) struct PlacedHunks {
     /// Reports, one for each hunk.
@@ -53,7 +50,7 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
                     .is_some_and(|inline| inline.count != PlaceCount::One)
             };
             if let Some(index) = hunks.iter().position(has_count) {
-                let miss = (index, PlaceMiss::OtherCount(Vec::new()));
+                let miss = (index, PlaceMiss::new(MissReason::OtherCount, []));
                 return miss_inline(target, &sought, vec![miss]);
             }
         }
@@ -64,13 +61,13 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
     let mut complete = true;
     let mut placed = Vec::new();
     for (at, (one, found)) in sought.iter().zip(found).enumerate() {
-        let mut report = blank_report(at, one);
+        let mut report = unplaced_report(at, one.hunk);
         match found {
             Ok(place) => {
                 let state = applied::judge_placed(target, one, &place)?;
                 match (hunk_splices(target.lines(), one.hunk, &place), state) {
                     (Ok(mut new), AppliedState::Absent) => {
-                        report_landed(&mut report, one, &place);
+                        report = landed_report(at, one, &place);
                         if let Some(anchor) = missing_anchor(target, one)? {
                             let detail = format!("`{}` is not in the file", excerpt(anchor, SHOWN_CHARS));
                             report.repairs.push(new_repair("missing-anchor", detail));
@@ -89,11 +86,13 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
                     }
                     (Ok(_), AppliedState::Unproven(start)) => {
                         complete = false;
-                        show_miss(target, one, &mut report, &MissExplanation::unproven(start));
+                        let miss = PlaceMiss::new(MissReason::Unproven, [start]);
+                        show_miss(target, one, &mut report, &miss);
                     }
                     (Err(UncertainBlanks), _) => {
                         complete = false;
-                        show_miss(target, one, &mut report, &MissExplanation::uncertain(place.start));
+                        let miss = PlaceMiss::new(MissReason::UncertainBlanks, [place.start]);
+                        show_miss(target, one, &mut report, &miss);
                     }
                 }
             }
@@ -155,14 +154,14 @@ fn place_inline(
 ) -> PlacedHunks {
     let mut reports = Vec::with_capacity(sought.len());
     for (at, (one, (line, count))) in sought.iter().zip(places).enumerate() {
-        let mut report = blank_report(at, one);
+        let mut report = HunkReport {
+            rung: Some(Rung::ExactMoved),
+            ..landed_report(at, one, &HunkPlace::exact(*line))
+        };
         if *count > 1 {
             let detail = format!("the text was replaced in {count} places, as the edit says");
             report.repairs.push(new_repair("all-places", detail));
         }
-        report.status = HunkStatus::Landed;
-        report.rung = Some(Rung::ExactMoved);
-        report.found_line = Some(line_number(*line));
         reports.push(report);
     }
     PlacedHunks {
@@ -181,7 +180,7 @@ fn miss_inline(
     let mut reports: Vec<HunkReport> = sought
         .iter()
         .enumerate()
-        .map(|(at, one)| blank_report(at, one))
+        .map(|(at, one)| unplaced_report(at, one.hunk))
         .collect();
     for (index, why) in misses {
         if let (Some(one), Some(report)) = (sought.get(index), reports.get_mut(index)) {
@@ -194,10 +193,6 @@ fn miss_inline(
         splices: None,
         part: Vec::new(),
     })
-}
-
-fn blank_report(at: usize, one: &SoughtHunk<'_, '_>) -> HunkReport {
-    unplaced_report(at, one.hunk)
 }
 
 /// Returns the report of a hunk before anything is known about its place. `at` counts from 0.
@@ -222,15 +217,12 @@ fn line_number(line: usize) -> u64 {
 
 /// Returns the report of a hunk that lands at this place. `at` counts from 0.
 pub(crate) fn landed_report(at: usize, one: &SoughtHunk<'_, '_>, place: &HunkPlace) -> HunkReport {
-    let mut report = blank_report(at, one);
-    report_landed(&mut report, one, place);
-    report
-}
-
-fn report_landed(report: &mut HunkReport, one: &SoughtHunk<'_, '_>, place: &HunkPlace) {
-    report.status = HunkStatus::Landed;
-    report.rung = Some(place.report_rung(one.stated));
-    report.found_line = Some(line_number(place.start));
+    HunkReport {
+        status: HunkStatus::Landed,
+        rung: Some(place.report_rung(one.stated)),
+        found_line: Some(line_number(place.start)),
+        ..unplaced_report(at, one.hunk)
+    }
 }
 
 fn report_already_there(report: &mut HunkReport, start: usize) {
@@ -258,8 +250,13 @@ fn withdraw_contested(target: &TargetFile<'_>, sought: &[SoughtHunk<'_, '_>], re
         if contested.contains(at)
             && let (Some(report), Some(one)) = (reports.get_mut(*at), sought.get(*at))
         {
-            *report = blank_report(*at, one);
-            show_miss(target, one, report, &MissExplanation::unproven(*start));
+            *report = unplaced_report(*at, one.hunk);
+            show_miss(
+                target,
+                one,
+                report,
+                &PlaceMiss::new(MissReason::Unproven, [*start]),
+            );
         }
     }
 }
@@ -269,85 +266,37 @@ fn report_miss(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
     report: &mut HunkReport,
-    why: PlaceMiss,
+    miss: PlaceMiss,
 ) -> Result<(), Refusal> {
-    let because = match why {
-        PlaceMiss::AlreadyApplied(start) => Err(start),
-        PlaceMiss::Unproven(start) => Ok(MissExplanation::unproven(start)),
-        PlaceMiss::Nowhere => explain_nowhere(target, one)?,
-        PlaceMiss::Outdented(start) => Ok(MissExplanation {
-            hint: "begin the text and its replacement with the line's indentation",
-            ..MissExplanation::ambiguous(
-                "the replacement has lines with less indentation than the line that contains the text",
-                vec![start],
-            )
-        }),
-        PlaceMiss::InWord(start) => Ok(MissExplanation {
-            hint: "give the whole word",
-            ..MissExplanation::ambiguous(
-                "the text occurs once in the file, but inside a longer word",
-                vec![start],
-            )
-        }),
-        PlaceMiss::LostContext(start) => Ok(MissExplanation::ambiguous(
-            "the hunk begins or ends with added lines, and a line next to them seems to be missing from it",
-            vec![start],
-        )),
-        PlaceMiss::MayGoOn(start) => Ok(MissExplanation::ambiguous(
-            "the line that ends this hunk is also in the file right below it, so it may belong to the hunk",
-            vec![start],
-        )),
-        PlaceMiss::Several(starts) => Ok(MissExplanation::ambiguous(
-            "the lines this hunk expects are at several places",
-            starts,
-        )),
-        PlaceMiss::NoOldLines => Ok(MissExplanation::ambiguous(
-            "this hunk inserts lines and has no context that shows where",
-            Vec::new(),
-        )),
-        PlaceMiss::OtherCount(starts) if starts.is_empty() => explain_nowhere(target, one)?,
-        PlaceMiss::OtherCount(starts) => Ok(MissExplanation {
-            hint: "state the right number, or give each place with the lines around it",
-            ..MissExplanation::ambiguous(
-                "the text occurs another number of times in the file than the edit says",
-                starts,
-            )
-        }),
-        PlaceMiss::Overlap(starts) => Ok(MissExplanation::ambiguous(
-            "this hunk overlaps another one of the same file",
-            starts,
-        )),
+    let miss = match miss.reason {
+        MissReason::Nowhere => explain_nowhere(target, one)?,
+        MissReason::OtherCount if miss.starts.is_empty() => explain_nowhere(target, one)?,
+        _ => miss,
     };
-    match because {
-        Ok(because) => show_miss(target, one, report, &because),
-        Err(start) => {
+    match miss.starts.first() {
+        Some(start) if miss.reason == MissReason::AlreadyApplied => {
             show_expected(one, report);
-            report_already_there(report, start);
+            report_already_there(report, *start);
         }
+        _ => show_miss(target, one, report, &miss),
     }
     Ok(())
 }
 
-/// Fills the report of a refused hunk from the explanation.
-fn show_miss(
-    target: &TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    report: &mut HunkReport,
-    because: &MissExplanation,
-) {
+/// Fills the report of a refused hunk.
+fn show_miss(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, report: &mut HunkReport, miss: &PlaceMiss) {
     show_expected(one, report);
-    report.candidates = because.starts.iter().map(|start| line_number(*start)).collect();
-    let nearby = because
-        .starts
-        .first()
-        .map(|start| target.lines().below(*start).iter());
+    report.candidates = miss.starts.iter().map(|start| line_number(*start)).collect();
+    let first = miss.starts.first();
+    let nearby = first.map(|start| target.lines().below(*start).iter());
     report.actual = nearby
         .into_iter()
         .flatten()
         .take(SHOWN_LINES.min(one.old.len().max(1)))
         .map(|line| excerpt(line.text, SHOWN_CHARS))
         .collect();
-    report.refusal = Some(Refusal::new(because.code, because.message).hint(because.hint));
+    let (code, hint) = advice_for(miss.reason);
+    report.refusal = Some(Refusal::new(code, message_for(miss.reason)).hint(hint));
 }
 
 fn show_expected(one: &SoughtHunk<'_, '_>, report: &mut HunkReport) {
@@ -359,74 +308,77 @@ fn show_expected(one: &SoughtHunk<'_, '_>, report: &mut HunkReport) {
         .collect();
 }
 
-/// Reason why a hunk has no place: the text of the refusal and the starts of the lines that it is about.
-struct MissExplanation {
-    code: RefusalCode,
-    message: &'static str,
-    hint: &'static str,
-    starts: Vec<usize>,
-}
-
-impl MissExplanation {
-    fn ambiguous(message: &'static str, starts: Vec<usize>) -> Self {
-        Self {
-            code: RefusalCode::Ambiguous,
-            message,
-            hint: MORE_AROUND,
-            starts,
+/// Returns the code and the advice for a hunk without a place. The code of a hunk that is not in the file makes landing
+/// try other readings of the answer.
+fn advice_for(reason: MissReason) -> (RefusalCode, &'static str) {
+    let hint = match reason {
+        MissReason::Nowhere | MissReason::AboveAnchor | MissReason::UncertainBlanks => {
+            "copy the lines exactly as they are in the file"
         }
-    }
-
-    /// Explains that the bytes of an added line are not certain. The code is that of a hunk without a place, so that
-    /// other readings of the answer are tried.
-    fn uncertain(start: usize) -> Self {
-        Self {
-            code: RefusalCode::DoesNotApply,
-            message: "the lines around an added line have other blanks or quotes than in the file, and nothing shows which ones \
-                      the added line should have",
-            hint: "copy the lines exactly as they are in the file",
-            starts: vec![start],
+        MissReason::AlreadyApplied | MissReason::Unproven => {
+            "compare the file with what the change should do; show the lines next to it as context"
         }
-    }
-
-    /// Explains that the lines of the result are in the file without a proof that the hunk was applied.
-    fn unproven(start: usize) -> Self {
-        Self {
-            code: RefusalCode::DoesNotApply,
-            message: "the lines that this hunk leaves are in the file, but nothing shows that the hunk put them there",
-            hint: "compare the file with what the change should do; show the lines next to it as context",
-            starts: vec![start],
-        }
-    }
-}
-
-/// Explains why the old lines of a hunk are not in the file. If the hunk was applied before, the inner result is `Err` with
-/// the first line of the hunk's result.
-fn explain_nowhere(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-) -> Result<Result<MissExplanation, usize>, Refusal> {
-    match applied::find_applied(target, one)? {
-        AppliedState::Proven(start) => return Ok(Err(start)),
-        AppliedState::Unproven(start) => return Ok(Ok(MissExplanation::unproven(start))),
-        AppliedState::Absent => {}
-    }
-    let (message, starts) = match place_above_anchor(target, one)? {
-        Some(start) => (
-            "the lines this hunk expects are above the line that it names behind `@@`",
-            vec![start],
-        ),
-        None => (
-            "the lines this hunk expects are not in the file",
-            suggest_places(target, one)?,
-        ),
+        MissReason::Outdented => "begin the text and its replacement with the line's indentation",
+        MissReason::InWord => "give the whole word",
+        MissReason::OtherCount => "state the right number, or give each place with the lines around it",
+        MissReason::Several
+        | MissReason::NoOldLines
+        | MissReason::Overlap
+        | MissReason::MayGoOn
+        | MissReason::LostContext => "add lines above and below until only one place fits",
     };
-    Ok(Ok(MissExplanation {
-        code: RefusalCode::DoesNotApply,
-        message,
-        hint: "copy the lines exactly as they are in the file",
-        starts,
-    }))
+    let is_missing = matches!(
+        reason,
+        MissReason::Nowhere
+            | MissReason::AboveAnchor
+            | MissReason::UncertainBlanks
+            | MissReason::AlreadyApplied
+            | MissReason::Unproven
+    );
+    match is_missing {
+        true => (RefusalCode::DoesNotApply, hint),
+        false => (RefusalCode::Ambiguous, hint),
+    }
+}
+
+fn message_for(reason: MissReason) -> &'static str {
+    match reason {
+        MissReason::Nowhere => "the lines this hunk expects are not in the file",
+        MissReason::AboveAnchor => "the lines this hunk expects are above the line that it names behind `@@`",
+        MissReason::Several => "the lines this hunk expects are at several places",
+        MissReason::NoOldLines => "this hunk inserts lines and has no context that shows where",
+        MissReason::Overlap => "this hunk overlaps another one of the same file",
+        MissReason::OtherCount => "the text occurs another number of times in the file than the edit says",
+        MissReason::InWord => "the text occurs once in the file, but inside a longer word",
+        MissReason::Outdented => {
+            "the replacement has lines with less indentation than the line that contains the text"
+        }
+        MissReason::AlreadyApplied | MissReason::Unproven => {
+            "the lines that this hunk leaves are in the file, but nothing shows that the hunk put them there"
+        }
+        MissReason::MayGoOn => {
+            "the line that ends this hunk is also in the file right below it, so it may belong to the hunk"
+        }
+        MissReason::LostContext => {
+            "the hunk begins or ends with added lines, and a line next to them seems to be missing from it"
+        }
+        MissReason::UncertainBlanks => {
+            "the lines around an added line have other blanks or quotes than in the file, and nothing shows which ones \
+             the added line should have"
+        }
+    }
+}
+
+/// Explains why the old lines of a hunk are not in the file.
+fn explain_nowhere(target: &mut TargetFile<'_>, one: &SoughtHunk<'_, '_>) -> Result<PlaceMiss, Refusal> {
+    Ok(match applied::find_applied(target, one)? {
+        AppliedState::Proven(start) => PlaceMiss::new(MissReason::AlreadyApplied, [start]),
+        AppliedState::Unproven(start) => PlaceMiss::new(MissReason::Unproven, [start]),
+        AppliedState::Absent => match place_above_anchor(target, one)? {
+            Some(start) => PlaceMiss::new(MissReason::AboveAnchor, [start]),
+            None => PlaceMiss::new(MissReason::Nowhere, suggest_places(target, one)?),
+        },
+    })
 }
 
 /// Returns the bytes of a new file that has these lines.

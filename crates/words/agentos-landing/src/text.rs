@@ -155,9 +155,13 @@ impl<'l> FileLines<'l> {
 /// Splits a line from its ending.
 pub(crate) fn split_ending(full: &[u8]) -> TextLine<'_> {
     // A carriage return alone is content: old Mac files have one line here, and are kept byte for byte.
-    let endings = [LineEnding::CrLf, LineEnding::Lf].into_iter();
-    let mut ended = endings.filter_map(|eol| Some((full.strip_suffix(eol.bytes())?, eol)));
-    let (text, eol) = ended.next().unwrap_or((full, LineEnding::Missing));
+    let (text, eol) = match full.strip_suffix(b"\n") {
+        Some(line) => match line.strip_suffix(b"\r") {
+            Some(text) => (text, LineEnding::CrLf),
+            None => (line, LineEnding::Lf),
+        },
+        None => (full, LineEnding::Missing),
+    };
     TextLine { text, eol, full }
 }
 

@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{
-    HunkPlace, IndentShift, MatchLevel, PlaceMiss, SoughtHunk, TargetFile, anchors, fits_exactly, heading,
-    indent, place_at,
+    HunkPlace, IndentShift, MatchLevel, MissReason, PlaceMiss, SoughtHunk, TargetFile, anchors, fits_exactly,
+    heading, indent, place_at,
 };
 use crate::Refusal;
 use crate::parse::{HunkLine, LineMark};
@@ -108,10 +108,10 @@ pub(super) fn accept_place(
     let more = &one.hunk.continuation;
     let same = |(line, more): (TextLine<'_>, &Cow<'_, [u8]>)| trim_end(line.text) == trim_end(more);
     if !more.is_empty() && below.len() >= more.len() && below.iter().zip(more).all(same) {
-        return Err(PlaceMiss::MayGoOn(place.start));
+        return Err(PlaceMiss::new(MissReason::MayGoOn, [place.start]));
     }
     if lost_context(target, one, place.start) {
-        return Err(PlaceMiss::LostContext(place.start));
+        return Err(PlaceMiss::new(MissReason::LostContext, [place.start]));
     }
     // A single line that was found at another line and with another indentation than stated is too little evidence.
     let alone = one.old.len() == 1 && place.level >= MatchLevel::Indent;
@@ -122,7 +122,7 @@ pub(super) fn accept_place(
     };
     match one.stated {
         Some(stated) if stated != place.start && !one.old.is_empty() && (alone || looser(stated)) => {
-            Err(PlaceMiss::Several(vec![stated, place.start]))
+            Err(PlaceMiss::new(MissReason::Several, [stated, place.start]))
         }
         Some(_) | None => Ok(place),
     }

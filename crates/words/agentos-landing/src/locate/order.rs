@@ -10,7 +10,7 @@
 //! | the hunks are in several parts | the one placement in the order of the stated lines; without them each part by itself ([`across_parts`]) |
 //! | more than one placement is left | `ambiguous` ([`report_undecided`]) |
 
-use super::{HunkPlace, PlaceMiss, SoughtHunk, TargetFile, says_place};
+use super::{HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, says_place};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 
@@ -123,10 +123,7 @@ fn across_parts(
         .collect();
     // Each part was placed by itself, so two parts may still claim the same lines.
     if places.is_some_and(|starts| !are_disjoint(sought, &starts)) {
-        return Ok(found
-            .iter()
-            .map(|places| Err(PlaceMiss::Overlap(shown_starts(places))))
-            .collect());
+        return Ok(all_overlap(found));
     }
     Ok(chosen)
 }
@@ -139,17 +136,24 @@ fn place_alone(
 ) -> Result<HunkPlace, PlaceMiss> {
     match places {
         [only] => Ok(only.clone()),
-        [] if one.old.is_empty() && length > 0 => Err(PlaceMiss::NoOldLines),
-        [] => Err(PlaceMiss::Nowhere),
-        several => Err(PlaceMiss::Several(shown_starts(several))),
+        [] if one.old.is_empty() && length > 0 => Err(PlaceMiss::new(MissReason::NoOldLines, [])),
+        [] => Err(PlaceMiss::new(MissReason::Nowhere, [])),
+        several => Err(miss_of(MissReason::Several, several)),
     }
 }
 
 /// Maximum number of candidates in a report.
 pub(super) const SHOWN: usize = 16;
 
-fn shown_starts(places: &[HunkPlace]) -> Vec<usize> {
-    places.iter().map(|place| place.start).take(SHOWN).collect()
+/// Returns the miss of a hunk with these candidates.
+fn miss_of(reason: MissReason, places: &[HunkPlace]) -> PlaceMiss {
+    let starts: Vec<usize> = places.iter().map(|place| place.start).take(SHOWN).collect();
+    PlaceMiss::new(reason, starts)
+}
+
+fn all_overlap(found: &[Vec<HunkPlace>]) -> Vec<Result<HunkPlace, PlaceMiss>> {
+    let misses = found.iter().map(|places| miss_of(MissReason::Overlap, places));
+    misses.map(Err).collect()
 }
 
 /// Returns the candidates at the stated lines. `None` if a hunk has none there, or if they overlap.
@@ -262,10 +266,7 @@ fn choose_placement(
             if are_disjoint(sought, &at) {
                 return all_placed(places);
             }
-            found
-                .iter()
-                .map(|places| Err(PlaceMiss::Overlap(shown_starts(places))))
-                .collect()
+            all_overlap(found)
         }
         (Some(_) | None, Some(_) | None) => report_undecided(found, by_answer),
     }
@@ -297,8 +298,8 @@ fn report_undecided(
         .map(|(left, all)| match left.as_slice() {
             [only] => Ok(only.clone()),
             // The hunk has one place by itself, so it is the other hunks that are in the way.
-            _ if overlap && all.len() == 1 => Err(PlaceMiss::Overlap(shown_starts(all))),
-            _ => Err(PlaceMiss::Several(shown_starts(all))),
+            _ if overlap && all.len() == 1 => Err(miss_of(MissReason::Overlap, all)),
+            _ => Err(miss_of(MissReason::Several, all)),
         })
         .collect()
 }
