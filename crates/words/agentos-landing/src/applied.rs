@@ -82,7 +82,7 @@ struct PostImage<'h, 'a> {
 impl<'h, 'a> PostImage<'h, 'a> {
     fn of(one: &SoughtHunk<'h, 'a>) -> Self {
         let hunk = one.hunk;
-        let new: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_new()).collect();
+        let new: Vec<&HunkLine<'_>> = hunk.new_lines().collect();
         let numbered = hunk.stated.old_start.is_some();
         let first = hunk.stated.new_start.or(hunk.stated.old_start);
         // git anchors a hunk without leading context at line 1, and one without trailing context at the end. A hunk
@@ -108,8 +108,7 @@ impl<'h, 'a> PostImage<'h, 'a> {
     /// Returns true if the hunk does more than to insert blank lines, which are next to anything.
     fn says_more(&self, one: &SoughtHunk<'_, '_>) -> bool {
         let adds = |line: &&HunkLine<'_>| line.mark == LineMark::Add && !trim(&line.text).is_empty();
-        let removes = |line: &&HunkLine<'_>| line.mark == LineMark::Remove;
-        self.new.iter().copied().any(|line| adds(&line)) || one.old.iter().copied().any(|line| removes(&line))
+        self.new.iter().any(adds) || one.hunk.has(LineMark::Remove)
     }
 
     /// Returns true if both edges hold for the post-image at this line.
@@ -134,12 +133,8 @@ impl<'h, 'a> PostImage<'h, 'a> {
     /// Returns true if the added lines are in the file as a landing at this place writes them.
     fn has_added(&self, lines: FileLines<'_>, place: &HunkPlace) -> bool {
         let here = lines.clamped(place.start..place.start + self.new.len());
-        let added: Vec<&HunkLine<'_>> = self
-            .new
-            .iter()
-            .copied()
-            .filter(|line| line.mark == LineMark::Add)
-            .collect();
+        let is_added = |line: &&HunkLine<'_>| line.mark == LineMark::Add;
+        let added: Vec<&HunkLine<'_>> = self.new.iter().copied().filter(is_added).collect();
         let rule = AddedText::derive(lines, place.start, &self.new, &place.shift, &added);
         self.new.iter().zip(here.iter()).all(|(line, here)| {
             line.mark != LineMark::Add || rule.text_of(&line.text).is_ok_and(|text| *text == *here.text)
@@ -259,7 +254,7 @@ fn is_pinned(target: &TargetFile<'_>, image: &PostImage<'_, '_>, start: usize) -
 /// Returns true if the hunk lost lines: its header counts more on both sides. What is left of it may stand in a file
 /// that never had the change.
 fn lost_lines(one: &SoughtHunk<'_, '_>) -> bool {
-    let new = one.hunk.lines.iter().filter(|line| line.is_new()).count();
+    let new = one.hunk.new_lines().count();
     let stated = one.hunk.stated;
     let more = |stated: Option<u64>, have: usize| stated.is_some_and(|stated| stated > have as u64);
     more(stated.old_count, one.old.len()) && more(stated.new_count, new)
@@ -274,12 +269,11 @@ pub(crate) fn judge_placed(
 ) -> Result<AppliedState, Refusal> {
     let lines = target.lines();
     let image = PostImage::of(one);
-    let has = |mark: LineMark| one.hunk.lines.iter().any(|line| line.mark == mark);
-    if one.old.is_empty() || !(has(LineMark::Add) || has(LineMark::Remove)) {
+    let removes = one.hunk.has(LineMark::Remove);
+    if one.old.is_empty() || !(one.hunk.has(LineMark::Add) || removes) {
         return Ok(AppliedState::Absent);
     }
     target.budget.spend(one.old.len().saturating_mul(COMPARED))?;
-    let removes = has(LineMark::Remove);
     let start = if removes {
         find_wrapped(target, one, &image.new, place)?
     } else {
@@ -323,11 +317,8 @@ fn find_wrapped(
 ) -> Result<Option<usize>, Refusal> {
     // A hunk that fits its stated line is believed. The exception takes lines out and puts them in again without any
     // context: git writes no such hunk, so its stated line proves nothing.
-    let added: HashSet<&[u8]> = new
-        .iter()
-        .filter(|line| line.mark == LineMark::Add)
-        .map(|line| line.text.as_ref())
-        .collect();
+    let added = new.iter().filter(|line| line.mark == LineMark::Add);
+    let added: HashSet<&[u8]> = added.map(|line| line.text.as_ref()).collect();
     let mut old = one.old.iter();
     let again = old.any(|line| line.mark == LineMark::Remove && added.contains(line.text.as_ref()));
     let bare = one.lead == 0 && one.trail == 0;
@@ -362,7 +353,7 @@ fn count_same(lines: FileLines<'_>, start: usize, new: &[&HunkLine<'_>]) -> usiz
 pub(crate) fn stands_as_stated(lines: FileLines<'_>, hunks: &[&Hunk<'_>]) -> bool {
     hunks.iter().all(|hunk| {
         let start = hunk.stated.new_start.and_then(|line| usize::try_from(line).ok());
-        let new: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_new()).collect();
+        let new: Vec<&HunkLine<'_>> = hunk.new_lines().collect();
         start.is_some_and(|start| {
             new.is_empty() || (start > 0 && count_same(lines, start - 1, &new) == new.len())
         })
@@ -376,7 +367,7 @@ pub(crate) fn contested(sought: &[SoughtHunk<'_, '_>], proven: &[(usize, usize)]
         .iter()
         .filter_map(|(at, start)| {
             let one = sought.get(*at)?;
-            let new = one.hunk.lines.iter().filter(|line| line.is_new()).count();
+            let new = one.hunk.new_lines().count();
             Some((start + one.lead, start + new.saturating_sub(one.trail), *at))
         })
         .collect();

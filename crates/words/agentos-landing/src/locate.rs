@@ -215,7 +215,7 @@ pub(crate) struct SoughtHunk<'h, 'a> {
 impl<'h, 'a> SoughtHunk<'h, 'a> {
     /// Prepares a hunk for the search.
     pub(crate) fn new(hunk: &'h Hunk<'a>) -> Self {
-        let old: Vec<_> = hunk.lines.iter().filter(|line| line.is_old()).collect();
+        let old: Vec<_> = hunk.old_lines().collect();
         let context = |line: &&HunkLine<'_>| line.mark == LineMark::Context;
         let lead = hunk.lines.iter().take_while(context).count();
         let trail = hunk.lines.iter().rev().take_while(context).count();

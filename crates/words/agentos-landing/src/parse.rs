@@ -70,9 +70,8 @@ pub(crate) use model::{
     BinaryPart, EditBody, FileClaim, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer,
     PartNumber, PlaceCount, StatedLines, TextReplacement, new_repair,
 };
-pub(crate) use name::{git_pairs, same_file, without_prefix};
+pub(crate) use name::{bare_name, git_pairs, same_file, without_prefix};
 pub(crate) use pair::pair_lines;
-pub(crate) use remark::is_in;
 
 use cut::Cut;
 use heredoc::ShellScript;
@@ -81,7 +80,7 @@ pub(crate) use title::IsTracked;
 use title::read_title;
 
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, excerpt, trim};
+use crate::text::{TextLine, begins_as, excerpt, line_above, trim};
 use crate::{LandLimits, Refusal, RefusalCode};
 
 /// Maximum number of lines of an answer.
@@ -113,16 +112,15 @@ fn read_parts<'a>(
 ) -> Result<ParsedAnswer<'a>, Refusal> {
     let cut = cut::cut_answer(text, is_tracked)?;
     let mut parsed = ParsedAnswer::default();
-    // Heads of the edits that were read.
-    let mut read: Vec<usize> = Vec::new();
     let read_text = |text: &[u8]| read_held(text, is_tracked, depth);
+    let only_calls = cut.has_only_calls();
     for segment in &cut.segments {
-        read.extend(read_segment(&cut, segment, &read_text, &mut parsed)?);
+        read_segment(&cut, segment, only_calls, &read_text, &mut parsed)?;
     }
-    read.extend(whole::read_files(&cut, is_tracked, &mut parsed)?);
-    read.extend(read_scripts(&cut.segments, &mut parsed)?);
-    read.sort_unstable();
-    check_together(&cut, &read, is_tracked, &mut parsed)?;
+    whole::read_files(&cut, is_tracked, &mut parsed)?;
+    read_scripts(&cut.segments, &mut parsed)?;
+    parsed.heads.sort_unstable();
+    check_together(&cut, is_tracked, &mut parsed)?;
     Ok(parsed)
 }
 
@@ -148,19 +146,19 @@ fn read_held(
     Ok(parsed.files.into_iter().map(FileEdit::into_owned).collect())
 }
 
-/// Reads a part that does not depend on the others. Returns the heads of its edits: the sentence above a head speaks of
-/// the edit.
+/// Reads a part that does not depend on the others.
 fn read_segment<'a>(
     cut: &Cut<'a>,
     segment: &Segment<'a>,
+    only_calls: bool,
     read_text: calls::ReadText<'_>,
     parsed: &mut ParsedAnswer<'a>,
-) -> Result<Vec<usize>, Refusal> {
+) -> Result<(), Refusal> {
     let lines = cut.lines.get(segment.lines.clone()).unwrap_or_default();
     let at_end = segment.lines.end == cut.lines.len();
     let before = parsed.files.len();
     match &segment.kind {
-        SegmentKind::Calls(calls) => calls::read(calls, cut.only_calls, read_text, parsed)?,
+        SegmentKind::Calls(calls) => calls::read(calls, only_calls, read_text, parsed)?,
         SegmentKind::Envelope { begun } => envelope::read(lines, segment.margin, *begun, at_end, parsed)?,
         SegmentKind::Block { title, middle } => {
             parsed.files.push(blocks::read(lines, title.as_ref(), *middle)?);
@@ -168,42 +166,38 @@ fn read_segment<'a>(
         SegmentKind::Swap(swap) => parsed.files.push(swap.read(&cut.lines)),
         SegmentKind::Diff(frame) => {
             let starts = unified::read(lines, frame, at_end, parsed)?;
-            let heads = starts.into_iter().map(|start| match start {
+            parsed.heads.extend(starts.into_iter().map(|start| match start {
                 0 => segment.head,
                 start => segment.lines.start + start,
-            });
-            return Ok(heads.collect());
+            }));
+            return Ok(());
         }
         SegmentKind::Broken(refusal) => return Err(refusal.clone()),
         SegmentKind::Message { is_mail } => parsed.mails += usize::from(*is_mail),
-        SegmentKind::Reasoning
-        | SegmentKind::File { .. }
-        | SegmentKind::Commented { .. }
-        | SegmentKind::Quotation { .. }
-        | SegmentKind::Script(_) => {}
+        // Nothing in it is read, or it is read after all edits in other dialects.
+        _ => {}
     }
-    Ok((parsed.files.len() > before)
-        .then_some(segment.head)
-        .into_iter()
-        .collect())
+    if parsed.files.len() > before {
+        parsed.heads.push(segment.head);
+    }
+    Ok(())
 }
 
-/// Reads the files that shell scripts write. Returns the heads of the scripts.
-fn read_scripts<'a>(segments: &[Segment<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<Vec<usize>, Refusal> {
-    let has_edits = !parsed.files.is_empty();
-    let mut read = Vec::new();
+/// Reads the files that shell scripts write.
+fn read_scripts<'a>(segments: &[Segment<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<(), Refusal> {
+    let (has_edits, before) = (!parsed.files.is_empty(), parsed.heads.len());
     let mut is_unread = false;
     for segment in segments {
         match &segment.kind {
             SegmentKind::Script(ShellScript::Files(files)) => {
                 parsed.files.extend_from_slice(files);
-                read.push(segment.head);
+                parsed.heads.push(segment.head);
             }
             SegmentKind::Script(ShellScript::Unread) => is_unread = true,
             _ => {}
         }
     }
-    if (has_edits && !read.is_empty()) || is_unread {
+    if (has_edits && parsed.heads.len() > before) || is_unread {
         // The script may be an explanation, or a part of the change that would be lost.
         let message = match has_edits {
             true => "the answer has edits in one dialect and a shell command that writes a file",
@@ -211,17 +205,16 @@ fn read_scripts<'a>(segments: &[Segment<'a>], parsed: &mut ParsedAnswer<'a>) -> 
         };
         return Err(malformed(message).hint("give all of the change in one dialect"));
     }
-    Ok(read)
+    Ok(())
 }
 
 /// Checks the parts that were read, with the sentences and marks around them.
 fn check_together(
     cut: &Cut<'_>,
-    read: &[usize],
     is_tracked: IsTracked<'_>,
     parsed: &mut ParsedAnswer<'_>,
 ) -> Result<(), Refusal> {
-    for (at, head) in read.iter().enumerate() {
+    for (at, head) in parsed.heads.iter().enumerate() {
         for line in lines_about(&cut.lines, *head, is_tracked) {
             if remark::takes_back(line) {
                 let message = format!(
@@ -235,7 +228,7 @@ fn check_together(
     }
     let mut edits = cut.segments.iter().filter(|segment| segment.kind.may_edit());
     // A mail that is quoted as a whole is forwarded. A quotation next to other text is an example.
-    let prose = |line: &TextLine<'_>| !trim(line.text).is_empty() && !trim(line.text).starts_with(b">");
+    let prose = |line: &TextLine<'_>| line.says() && !trim(line.text).starts_with(b">");
     let is_forwarded = || !cut.lines.iter().any(prose);
     if edits.clone().any(Segment::is_quoted)
         && !edits.all(|edit| edit.is_quoted() && !edit.margin.contains(&b'>'))
@@ -244,7 +237,7 @@ fn check_together(
         let message = "an indented or quoted patch is next to other text: it may be an example";
         return Err(ambiguous(message).hint("give the change without quote marks, and all of it in one form"));
     }
-    reasoning::check_pairs(&cut.pair_marks, read)?;
+    reasoning::check_pairs(&cut.pair_marks, &parsed.heads)?;
     if !parsed.files.is_empty() {
         check_unread(cut)?;
     }
@@ -274,15 +267,6 @@ fn check_unread(cut: &Cut<'_>) -> Result<(), Refusal> {
         "\"oldText\"",
         "\"old_text\"",
     ];
-    let mut at = 0;
-    let gaps = cut.segments.iter().map(|segment| {
-        let gap = at..segment.lines.start.max(at);
-        // A call in a quotation is a call all the same.
-        let is_quotation = matches!(segment.kind, SegmentKind::Quotation { .. });
-        at = segment.lines.end.max(at);
-        gap.start..if is_quotation { at } else { gap.end }
-    });
-    let gaps: Vec<_> = gaps.collect();
     let begins = |line: &&TextLine<'_>| {
         let text = trim(line.text);
         let is_script = text.starts_with(b"cat >") && text.windows(2).any(|pair| pair == b"<<");
@@ -290,15 +274,11 @@ fn check_unread(cut: &Cut<'_>) -> Result<(), Refusal> {
             text.len() > mark.len() && text.windows(mark.len()).any(|window| window == mark.as_bytes())
         };
         let holds = !text.contains(&b'`') && MARKS.iter().any(is_mark);
-        is_script || holds || STARTS.split(';').any(|start| text.starts_with(start.as_bytes()))
+        is_script || holds || begins_as(STARTS, text)
     };
-    let rest = std::iter::once(at..cut.lines.len());
-    let mut lines = gaps
-        .into_iter()
-        .chain(rest)
-        .filter_map(|gap| cut.lines.get(gap))
-        .flatten();
-    match lines.find(begins) {
+    // A call in a quotation is a call all the same.
+    let mut unread = cut.lines_outside(|kind| !matches!(kind, SegmentKind::Quotation { .. }));
+    match unread.find(begins) {
         Some(line) => {
             let line = excerpt(trim(line.text), 120);
             Err(malformed(format!(
@@ -320,9 +300,8 @@ fn lines_about<'l, 'a: 'l>(
     /// Number of lines that are searched for each sentence.
     const REACH: usize = 3;
     let above = move |at: usize| {
-        let mut lines = lines.get(..at)?.iter().enumerate().rev().take(REACH);
-        let (at, line) = lines.find(|(_, line)| !trim(line.text).is_empty())?;
-        Some((at, line.text))
+        let at = line_above(lines, at, REACH)?;
+        Some((at, lines.get(at)?.text))
     };
     let first = above(head);
     let second = first

@@ -181,10 +181,7 @@ fn file_report(path: String, edit: &FileEdit<'_>) -> FileReport {
 
 /// Returns the name as written. Returns `None` if it differs from the path by no more than git's prefix.
 fn written_as(path: &str, edit: &FileEdit<'_>) -> Option<String> {
-    let written = [&edit.new, &edit.old].into_iter().find_map(|name| match name {
-        HeaderName::Written(name) => Some(name),
-        HeaderName::Unstated | HeaderName::Nothing => None,
-    })?;
+    let written = edit.new.written().or(edit.old.written())?;
     let same = written == path.as_bytes() || without_prefix(written) == Some(path.as_bytes());
     (!same).then(|| excerpt(written, SHOWN_NAME))
 }

@@ -17,9 +17,9 @@ use std::collections::HashMap;
 
 use crate::canonical::{ShownLines, has_id};
 use crate::compare::line_edits;
-use crate::parse::{is_in, parse_fence};
+use crate::parse::parse_fence;
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, is_page, split_ending, split_lines, trim, trim_end};
+use crate::text::{TextLine, is_in, is_page, split_ending, split_lines, trim, trim_end};
 use crate::whole::{ambiguous_numbers, line_number};
 use crate::{Change, Dialect, FileChange, FileReport, Refusal};
 

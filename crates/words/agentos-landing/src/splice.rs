@@ -144,8 +144,14 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
                     splice.bytes.extend_from_slice(&ending.added.text_of(&text)?);
                 }
             }
-            let bare = at_end && at == last && !ending.final_newline(self);
-            ending.write(&mut splice.bytes, line, self, at, bare);
+            if !at_end || at != last || ending.final_newline(self) {
+                let eol = match (ending.literal, line.cr) {
+                    (true, true) => LineEnding::CrLf,
+                    (true, false) => LineEnding::Lf,
+                    (false, _) => ending.neighbour_ending(self, at),
+                };
+                splice.bytes.extend_from_slice(eol.bytes());
+            }
         }
         // Lines were added above the first line. The byte order mark moved to the new first line, so the old one is
         // written again without it.
@@ -179,7 +185,7 @@ struct LineEndings<'l, 'h, 'a> {
 
 impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
     fn for_hunk(lines: FileLines<'l>, hunk: &'h Hunk<'a>, place: &'l HunkPlace) -> Self {
-        let old: Vec<&HunkLine<'_>> = hunk.lines.iter().filter(|line| line.is_old()).collect();
+        let old: Vec<&HunkLine<'_>> = hunk.old_lines().collect();
         let here = lines.clamped(place.start..place.start + old.len());
         // An empty file has no endings that could contradict those of the hunk, and a last line without an end confirms
         // none.
@@ -189,11 +195,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             && old.iter().zip(here.iter()).all(|(old, line)| {
                 line.eol == LineEnding::Missing || old.cr == (line.eol == LineEnding::CrLf)
             });
-        let added: Vec<&HunkLine<'_>> = hunk
-            .lines
-            .iter()
-            .filter(|line| line.mark == LineMark::Add)
-            .collect();
+        let added = hunk.lines.iter().filter(|line| line.mark == LineMark::Add);
         let last_new = hunk.lines.iter().rev().find(|line| line.is_new());
         Self {
             lines,
@@ -202,7 +204,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             usual: usual_ending(lines, here),
             old_bare: old.iter().any(|line| line.no_newline),
             new_bare: last_new.is_some_and(|line| line.no_newline),
-            added: AddedText::derive(lines, place.start, &old, &place.shift, &added),
+            added: AddedText::derive(lines, place.start, &old, &place.shift, &added.collect::<Vec<_>>()),
             hunk,
         }
     }
@@ -211,11 +213,10 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
     /// Returns `None` if there is no such line, or if the hunk's blanks are those of the file. A context line is no
     /// source: the author writes an equal line a second time, and what is written is the author's.
     fn as_in_file(&self, line: &HunkLine<'_>) -> Option<&'l [u8]> {
-        match self.place.level {
-            MatchLevel::Exact | MatchLevel::Trailing | MatchLevel::Indent => return None,
-            MatchLevel::Blanks | MatchLevel::Typography => {}
+        if self.place.level <= MatchLevel::Indent {
+            return None;
         }
-        let old = self.hunk.lines.iter().filter(|old| old.is_old());
+        let old = self.hunk.old_lines();
         let mut same = old
             .zip(self.lines.below(self.place.start).iter())
             .filter(|(old, _)| old.mark == LineMark::Remove && old.text == line.text)
@@ -236,7 +237,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             return Some(Cow::Borrowed(text));
         }
         let here = self.lines.below(self.place.start);
-        let old = || self.hunk.lines.iter().filter(|old| old.is_old()).zip(here.iter());
+        let old = || self.hunk.old_lines().zip(here.iter());
         let count = |text: &[u8], part: &str| {
             let part = part.as_bytes();
             text.windows(part.len().max(1)).filter(|at| *at == part).count()
@@ -268,9 +269,8 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
     /// Returns true if the old lines show that tabs between words became spaces, or spaces became tabs, and the added line
     /// has such blanks too. Nothing shows what those should be.
     fn tabs_differ(&self, line: &HunkLine<'_>) -> bool {
-        match self.place.level {
-            MatchLevel::Exact | MatchLevel::Trailing => return false,
-            MatchLevel::Indent | MatchLevel::Blanks | MatchLevel::Typography => {}
+        if self.place.level < MatchLevel::Indent {
+            return false;
         }
         let inner = |text: &[u8], blanks: &[u8]| {
             let text = trim(text);
@@ -283,7 +283,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         // What loses tabs loses them in all added lines.
         let keeps = |line: &HunkLine<'_>| line.mark == LineMark::Add && line.text.contains(&b'\t');
         let keeps_tabs = self.hunk.lines.iter().any(keeps);
-        let mut old = self.hunk.lines.iter().filter(|old| old.is_old()).zip(here.iter());
+        let mut old = self.hunk.old_lines().zip(here.iter());
         old.any(|(old, here)| {
             let lost = !keeps_tabs && inner(here.text, b"\t") && !inner(&old.text, b"\t");
             // If the line is removed, the added line probably replaces it, so that even one space in it can be a lost tab.
@@ -294,19 +294,6 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
                 self.place.shift == IndentShift::Same && leading_blanks(&line.text).contains(&b'\t');
             (lost && inner(&line.text, blanks)) || (gained && (at_front || inner(&line.text, b"\t")))
         })
-    }
-
-    /// Writes the ending of the added line `at` of the run. Writes none if `bare`.
-    fn write(&self, out: &mut Vec<u8>, line: &HunkLine<'_>, run: &ChangeRun<'_, '_>, at: usize, bare: bool) {
-        if bare {
-            return;
-        }
-        let eol = if self.literal {
-            if line.cr { LineEnding::CrLf } else { LineEnding::Lf }
-        } else {
-            self.neighbour_ending(run, at)
-        };
-        out.extend_from_slice(eol.bytes());
     }
 
     /// Returns true if nothing states the ending of the added lines of a run: the hunk does not have the file's endings,
@@ -352,18 +339,13 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
 
     /// Returns true if the new last line ends in a newline. Only a hunk that states a difference changes that.
     fn final_newline(&self, run: &ChangeRun<'_, '_>) -> bool {
-        let has = self
-            .lines
-            .iter()
-            .next_back()
-            .is_none_or(|line| line.eol != LineEnding::Missing);
+        let last = self.lines.iter().next_back();
+        let has = last.is_none_or(|line| line.eol != LineEnding::Missing);
         if self.old_bare != self.new_bare {
             return !self.new_bare;
         }
-        let rewritten = match (run.removed.last(), run.added.last()) {
-            (Some(removed), Some(added)) => removed.text == added.text,
-            (Some(_) | None, _) => false,
-        };
+        let last = run.removed.last().zip(run.added.last());
+        let rewritten = last.is_some_and(|(removed, added)| removed.text == added.text);
         // If the last line is removed and added with the same text, the hunk can only mean the final newline. The answer
         // lost the `\ No newline` line that would say so.
         has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.no_newline))

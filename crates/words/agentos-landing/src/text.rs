@@ -42,6 +42,11 @@ pub(crate) struct TextLine<'a> {
 }
 
 impl TextLine<'_> {
+    /// Returns true for a line that has more than blanks.
+    pub(crate) fn says(&self) -> bool {
+        !trim(self.text).is_empty()
+    }
+
     /// Line without text.
     const EMPTY: TextLine<'static> = TextLine {
         text: b"",
@@ -56,6 +61,12 @@ pub(crate) fn split_lines(bytes: &[u8]) -> Vec<TextLine<'_>> {
         .split_inclusive(|byte| *byte == b'\n')
         .map(split_ending)
         .collect()
+}
+
+/// Returns the nearest line with text above line `at`, at most `reach` lines away. Returns `None` if there is none.
+pub(crate) fn line_above(lines: &[TextLine<'_>], at: usize, reach: usize) -> Option<usize> {
+    let above = lines.get(..at)?.iter().enumerate().rev().take(reach);
+    above.into_iter().find(|(_, line)| line.says()).map(|(at, _)| at)
 }
 
 /// Joins lines to the text that they were split from.
@@ -163,6 +174,16 @@ pub(crate) fn split_ending(full: &[u8]) -> TextLine<'_> {
         None => (full, LineEnding::Missing),
     };
     TextLine { text, eol, full }
+}
+
+/// Returns true for a word of a list with commas between its words.
+pub(crate) fn is_in(list: &str, word: impl AsRef<[u8]>) -> bool {
+    list.split(',').any(|listed| listed.as_bytes() == word.as_ref())
+}
+
+/// Returns true for a text that begins as one of a list with semicolons between the beginnings.
+pub(crate) fn begins_as(starts: &str, text: &[u8]) -> bool {
+    starts.split(';').any(|start| text.starts_with(start.as_bytes()))
 }
 
 /// Returns true for space and tab.

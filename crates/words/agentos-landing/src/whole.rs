@@ -86,19 +86,15 @@ fn check_claim(path: &str, lines: &[HunkLine<'_>], claim: FileClaim) -> Result<(
     let old = lines.iter().filter(|line| line.is_old()).filter(said).count();
     let stays = lines
         .iter()
-        .filter(|line| line.is_old() && line.is_new())
+        .filter(|line| line.mark == LineMark::Context)
         .filter(said)
         .count();
+    let keeps = || stays * 3 >= old * 2 && !is_excerpt(lines) && count_unreplaced(lines.iter()) == 0;
     let is_whole = match claim {
         FileClaim::Complete | FileClaim::Call => true,
-        FileClaim::Title => stays * 3 >= old * 2 && !is_excerpt(lines) && count_unreplaced(lines.iter()) == 0,
-        // A comment with a path is above many excerpts, too: the first and last lines must have others in their place.
-        FileClaim::Comment => {
-            stays * 3 >= old * 2
-                && !is_excerpt(lines)
-                && count_unreplaced(lines.iter()) == 0
-                && count_unreplaced(lines.iter().rev()) == 0
-        }
+        FileClaim::Title => keeps(),
+        // A comment with a path is above many excerpts, too: the last lines must have others in their place as well.
+        FileClaim::Comment => keeps() && count_unreplaced(lines.iter().rev()) == 0,
     };
     if is_whole {
         return Ok(());
@@ -166,19 +162,15 @@ pub(crate) fn resembles_file(base: &[u8], new: &[HunkLine<'_>]) -> bool {
     const ENOUGH: usize = 8;
     let telling = |line: &&[u8]| line.iter().filter(|byte| byte.is_ascii_alphabetic()).count() >= 2;
     let base = split_lines(base);
-    if base
-        .iter()
-        .map(|line| line.text)
-        .eq(new.iter().map(|line| line.text.as_ref()))
-    {
+    let (old, new) = (
+        base.iter().map(|line| line.text),
+        new.iter().map(|line| line.text.as_ref()),
+    );
+    if old.clone().eq(new.clone()) {
         return false;
     }
-    let old: HashSet<&[u8]> = base.iter().map(|line| line.text).filter(telling).collect();
-    let new: HashSet<&[u8]> = new
-        .iter()
-        .map(|line| line.text.as_ref())
-        .filter(telling)
-        .collect();
+    let old: HashSet<&[u8]> = old.filter(telling).collect();
+    let new: HashSet<&[u8]> = new.filter(telling).collect();
     let shared = old.intersection(&new).count();
     let nearly = |of: usize| shared * 5 >= of * 4;
     shared >= ENOUGH && nearly(old.len()) && nearly(new.len())
@@ -243,15 +235,12 @@ fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Optio
 /// one more than that of the line above.
 fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
     let (first, _) = line_number(new.first()?)?;
-    let bare: Option<Vec<&[u8]>> = (first..)
-        .zip(new)
-        .map(|(wanted, line)| {
-            line_number(line)
-                .filter(|(found, _)| *found == wanted)
-                .map(|(_, text)| text)
-        })
-        .collect();
-    bare.filter(|bare| bare.len() > 1).map(|bare| (first, bare))
+    let text = |(wanted, line): (u64, &&'l [u8])| {
+        let (found, text) = line_number(line)?;
+        (found == wanted).then_some(text)
+    };
+    let bare: Vec<&[u8]> = (first..).zip(new).map(text).collect::<Option<_>>()?;
+    (bare.len() > 1).then_some((first, bare))
 }
 
 /// Reads the number before a line of a listing: `  12 | text`, `12: text`, or with a tab or an arrow. Returns the

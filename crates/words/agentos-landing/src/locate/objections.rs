@@ -52,7 +52,7 @@ pub(super) fn places_by_new_lines(
         if let (Some(slot), false) = (others.get_mut(at), one.old.is_empty()) {
             *slot = other.filter(|meant| fits_exactly(target, one, *meant));
         }
-        let new = one.hunk.lines.iter().filter(|line| line.is_new()).count();
+        let new = one.hunk.new_lines().count();
         // A new line number is one in the result, so each hunk above shifts it by what it adds.
         *grown += new as isize - one.old.len() as isize;
     }
@@ -188,7 +188,7 @@ fn lost_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize)
     let inserts_below = at_bottom && run.all(|line| line.mark == LineMark::Add);
     // Diffs write removed lines first: added ones above them, at the edge, were below another line.
     let inserts_above = start > 0 && added(lines.first());
-    let new = lines.iter().filter(|line| line.is_new()).count() as u64;
+    let new = one.hunk.new_lines().count() as u64;
     let counts = one.hunk.stated;
     let missing = |count: Option<u64>, have: u64| count.and_then(|count| count.checked_sub(have));
     match missing(counts.old_count, one.old.len() as u64) {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::cursor::parse_fence;
-use super::model::{EditBody, FileEdit, Hunk, StatedLines};
+use super::model::{FileEdit, Hunk, StatedLines};
 use super::pair::pair_lines;
 use super::title::{IsTracked, PathTitle, fence_title, read_title};
 use crate::refusal::malformed;
@@ -59,7 +59,8 @@ pub(super) fn opening_marks(text: &[u8]) -> Option<usize> {
     .find_map(|(mark, word)| count_marks(text, *mark, word))
 }
 
-fn is_end_line(text: &[u8], length: Option<usize>) -> bool {
+/// Counts the marks of a closing line. Returns `None` for any other line.
+fn closing_marks(text: &[u8]) -> Option<usize> {
     let text = trim_end(text);
     [
         (b'>', b" REPLACE".as_slice()),
@@ -67,16 +68,7 @@ fn is_end_line(text: &[u8], length: Option<usize>) -> bool {
         (b'+', b" REPLACE"),
     ]
     .iter()
-    .any(|(mark, word)| matches_count(count_marks(text, *mark, word), length))
-}
-
-/// Returns true if the number of marks is the wanted one, or any number if none is wanted.
-fn matches_count(found: Option<usize>, wanted: Option<usize>) -> bool {
-    found.is_some() && (wanted.is_none() || found == wanted)
-}
-
-fn is_divider(text: &[u8], length: Option<usize>) -> bool {
-    matches_count(count_marks(trim_end(text), b'=', b""), length)
+    .find_map(|(mark, word)| count_marks(text, *mark, word))
 }
 
 /// Counts five to nine marks that are followed by this word in any case, maybe with a colon or a note in brackets.
@@ -96,9 +88,11 @@ fn find_borders(
     start: usize,
     length: Option<usize>,
 ) -> Result<(usize, usize), Refusal> {
+    let counts =
+        |marks: Option<usize>| marks.is_some_and(|marks| length.is_none_or(|wanted| wanted == marks));
     let mut middle = None;
     for (at, line) in lines.iter().enumerate().skip(start + 1) {
-        if is_divider(line.text, length) {
+        if counts(count_marks(trim_end(line.text), b'=', b"")) {
             // A file can contain a line of `=`. Which of two is the divider changes both texts, so it is not guessed.
             if middle.is_some() {
                 return Err(malformed(
@@ -106,7 +100,7 @@ fn find_borders(
                 ));
             }
             middle = Some(at);
-        } else if is_end_line(line.text, length) {
+        } else if counts(closing_marks(line.text)) {
             return match middle {
                 Some(middle) => Ok((middle, at)),
                 None => Err(malformed("a search/replace block has no divider")),
@@ -168,11 +162,8 @@ fn path_tag(line: &[u8]) -> Option<&[u8]> {
 }
 
 pub(super) fn only_fences(lines: &[TextLine<'_>], from: usize, to: usize) -> bool {
-    lines
-        .get(from..to)
-        .unwrap_or_default()
-        .iter()
-        .all(|line| line.text.iter().all(u8::is_ascii_whitespace) || parse_fence(line.text).is_some())
+    let mut between = lines.get(from..to).unwrap_or_default().iter();
+    between.all(|line| line.text.iter().all(u8::is_ascii_whitespace) || parse_fence(line.text).is_some())
 }
 
 /// Reads `:start_line:7`, maybe `:end_line:9`, and a rule below, as some agents write above the search text. Returns
@@ -206,17 +197,12 @@ fn read_line_note(lines: &[TextLine<'_>], from: usize, to: usize) -> (StatedLine
 fn read_block<'a>(lines: &[TextLine<'a>], middle: usize, path: &[u8]) -> FileEdit<'a> {
     let end = lines.len().saturating_sub(1);
     let texts = |from: usize, to: usize| -> Vec<&[u8]> {
-        lines
-            .get(from..to)
-            .unwrap_or_default()
-            .iter()
-            .map(|line| line.text)
-            .collect()
+        let lines = lines.get(from..to).unwrap_or_default();
+        lines.iter().map(|line| line.text).collect()
     };
     let (stated, first) = read_line_note(lines, 1, middle);
     let search = texts(first, middle);
     let replace = texts(middle + 1, end);
-    let mut edit = FileEdit::of_path(Dialect::SearchReplace, path);
     // A line of `=` in the file may have been read as the divider, and the real divider be missing. The lines below
     // it are kept as a possible continuation that the file may confirm.
     let divider = lines
@@ -224,11 +210,11 @@ fn read_block<'a>(lines: &[TextLine<'a>], middle: usize, path: &[u8]) -> FileEdi
         .map(|line| line.text)
         .filter(|_| !replace.is_empty());
     let below = divider.into_iter().chain(replace.iter().copied());
-    edit.body = EditBody::Hunks(vec![Hunk {
+    let hunk = Hunk {
         stated,
         continuation: below.map(Cow::Borrowed).collect(),
         lines: pair_lines(&search, &replace),
         ..Hunk::default()
-    }]);
-    edit
+    };
+    FileEdit::of_hunk(Dialect::SearchReplace, path, hunk)
 }

@@ -21,9 +21,8 @@ mod table;
 use serde_json::{Map, Value};
 
 use super::model::{FileClaim, FileEdit, ParsedAnswer, PlaceCount};
-use super::remark::is_in;
 use crate::refusal::malformed;
-use crate::text::excerpt;
+use crate::text::{excerpt, is_in};
 use crate::{Dialect, Refusal};
 
 use edits::{insert, replace, replace_cell, whole_file};

@@ -34,8 +34,34 @@ pub(super) struct Cut<'a> {
     pub segments: Vec<Segment<'a>>,
     /// Marks of unknown names in the prose.
     pub pair_marks: Vec<PairMark>,
-    /// True if the answer is calls or JSON, and nothing else but fences and blanks.
-    pub only_calls: bool,
+}
+
+impl<'a> Cut<'a> {
+    /// Returns the lines outside of the parts of these kinds.
+    pub(super) fn lines_outside(
+        &self,
+        of_kind: impl Fn(&SegmentKind<'_>) -> bool,
+    ) -> impl Iterator<Item = &TextLine<'a>> {
+        let parts = self.segments.iter().filter(move |segment| of_kind(&segment.kind));
+        let end = self.lines.len()..self.lines.len();
+        let mut at = 0;
+        parts
+            .map(|segment| segment.lines.clone())
+            .chain([end])
+            .flat_map(move |part| {
+                let gap = at..part.start.max(at);
+                at = part.end.max(at);
+                self.lines.get(gap).unwrap_or_default()
+            })
+    }
+
+    /// Returns true if the answer is calls or JSON, and nothing else but fences and blanks.
+    pub(super) fn has_only_calls(&self) -> bool {
+        let is_call = |segment: &Segment<'_>| matches!(segment.kind, SegmentKind::Calls(_));
+        let mut outside = self.lines_outside(|_| true);
+        self.segments.iter().all(is_call)
+            && outside.all(|line| !line.says() || parse_fence(line.text).is_some())
+    }
 }
 
 /// Cuts an answer into its parts.
@@ -67,7 +93,6 @@ pub(super) fn cut_answer<'a>(text: &'a [u8], is_tracked: IsTracked<'_>) -> Resul
     }
     walk.close_diff(at);
     Ok(Cut {
-        only_calls: walk.has_only_calls(),
         lines: walk.lines,
         segments: walk.segments,
         pair_marks: walk.pair_marks,
@@ -135,23 +160,6 @@ struct AnswerWalk<'l, 'a> {
 impl<'a> AnswerWalk<'_, 'a> {
     fn text(&self, at: usize) -> Option<&'a [u8]> {
         self.lines.get(at).map(|line| line.text)
-    }
-
-    fn has_only_calls(&self) -> bool {
-        let are_calls = self
-            .segments
-            .iter()
-            .all(|segment| matches!(segment.kind, SegmentKind::Calls(_)));
-        let is_empty = |line: &TextLine<'_>| trim(line.text).is_empty() || parse_fence(line.text).is_some();
-        let mut at = 0;
-        let gaps = self.segments.iter().map(|segment| segment.lines.clone());
-        let end = self.lines.len()..self.lines.len();
-        are_calls
-            && gaps.chain([end]).all(|part| {
-                let gap = self.lines.get(at..part.start).unwrap_or_default();
-                at = part.end;
-                gap.iter().all(is_empty)
-            })
     }
 
     /// Adds a part. Returns the line after it.

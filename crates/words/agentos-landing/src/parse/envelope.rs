@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::cursor::{LineCursor, parse_fence};
 use super::hunk::parse_header;
-use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, new_repair};
+use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, missing_mark};
 use crate::refusal::malformed;
 use crate::text::{TextLine, trim};
 use crate::{Dialect, Refusal};
@@ -274,10 +274,7 @@ fn body_line<'a>(open: &mut Hunk<'a>, line: &'a [u8]) {
             ..HunkLine::new(LineMark::Context, line)
         },
         Some(_) => {
-            open.repairs.push(new_repair(
-                "missing-mark",
-                "a line without a mark was read as context",
-            ));
+            open.repairs.push(missing_mark());
             HunkLine::new(LineMark::Context, line)
         }
     };

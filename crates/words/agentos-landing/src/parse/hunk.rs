@@ -15,10 +15,10 @@
 
 use std::borrow::Cow;
 
-use super::cursor::LineCursor;
-use super::model::{HeaderName, Hunk, HunkLine, LineMark, StatedLines, new_repair};
+use super::cursor::{LineCursor, parse_fence};
+use super::model::{HeaderName, Hunk, HunkLine, LineMark, StatedLines, missing_mark, new_repair};
 use super::name::{header_name, same_file};
-use crate::text::{trim, trim_end};
+use crate::text::{begins_as, trim, trim_end};
 
 /// Parses `@@ -1,3 +1,4 @@ section`, even if numbers or marks are missing. Returns the numbers and the text after them.
 /// Returns `None` if the line does not begin with `@@`.
@@ -202,10 +202,7 @@ fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
         BodyLine::Unmarked(text) => {
             // Reported once for each hunk, however many lines lost their mark.
             if hunk.repairs.iter().all(|repair| repair.kind != "missing-mark") {
-                hunk.repairs.push(new_repair(
-                    "missing-mark",
-                    "a line without a mark was read as context",
-                ));
+                hunk.repairs.push(missing_mark());
             }
             (LineMark::Context, text)
         }
@@ -284,7 +281,7 @@ fn counted_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSur
         line.is_empty()
             || line.starts_with(b"@@")
             || is_header(line)
-            || super::cursor::parse_fence(line).is_some()
+            || parse_fence(line).is_some()
             || (!around.after_git_line && begins_file(cursor, index))
             || is_signature(cursor, index, line)
     });
@@ -310,7 +307,7 @@ fn ends_body(
             (!around.after_git_line && begins_file(cursor, index)) || is_signature(cursor, index, line)
         }
         Some(b'@') if line.starts_with(b"@@") => true,
-        Some(b'`' | b'~') if super::cursor::parse_fence(line).is_some() => true,
+        Some(b'`' | b'~') if parse_fence(line).is_some() => true,
         Some(_) if around.in_fence => is_header(line),
         // `</`: some models wrap the diff in tags.
         Some(_) => is_header(line) || full || line.starts_with(b"</") || begins_prose(cursor, index),
@@ -325,23 +322,9 @@ fn begins_prose(cursor: &LineCursor<'_, '_>, index: usize) -> bool {
 
 /// Returns true for a line that begins or belongs to another part of the answer.
 fn is_header(line: &[u8]) -> bool {
-    const STARTS: [&[u8]; 14] = [
-        b"diff --git ",
-        b"diff -",
-        b"diff a/",
-        b"index ",
-        b"Index: ",
-        b"new file mode ",
-        b"deleted file mode ",
-        b"old mode ",
-        b"new mode ",
-        b"rename from ",
-        b"rename to ",
-        b"similarity index ",
-        b"*** ",
-        b"Binary files ",
-    ];
-    STARTS.iter().any(|start| line.starts_with(start))
+    const STARTS: &str = "diff --git ;diff -;diff a/;index ;Index: ;new file mode ;deleted file mode ;old mode ;new mode ;\
+        rename from ;rename to ;similarity index ;*** ;Binary files ";
+    begins_as(STARTS, line)
 }
 
 /// Returns true if `--- x` and `+++ y` inside a body are certainly the header of the next file: a hunk follows, or both
@@ -351,9 +334,8 @@ pub(crate) fn begins_file(cursor: &LineCursor<'_, '_>, index: usize) -> bool {
         return false;
     };
     let hunk_follows = cursor.line(index + 2).is_some_and(|line| line.starts_with(b"@@"));
-    let path = matches!(&old, HeaderName::Written(old) if old.contains(&b'/'));
-    hunk_follows
-        || (one_file(&old, &new) && (path || old == HeaderName::Nothing || new == HeaderName::Nothing))
+    let is_path = || old.written().is_none_or(|old| old.contains(&b'/')) || new == HeaderName::Nothing;
+    hunk_follows || (one_file(&old, &new) && is_path())
 }
 
 /// Returns the two names of a header that begins here. Returns `None` if none does.

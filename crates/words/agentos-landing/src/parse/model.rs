@@ -32,6 +32,16 @@ pub(crate) struct HunkLine<'a> {
     pub no_newline: bool,
 }
 
+impl HeaderName {
+    /// Returns the name as written. Returns `None` if the header gives none.
+    pub(crate) fn written(&self) -> Option<&[u8]> {
+        match self {
+            Self::Written(name) => Some(name),
+            Self::Unstated | Self::Nothing => None,
+        }
+    }
+}
+
 impl<'a> HunkLine<'a> {
     /// Creates a line whose ending says nothing.
     pub(crate) fn new(mark: LineMark, text: impl Into<Cow<'a, [u8]>>) -> Self {
@@ -264,6 +274,14 @@ impl<'a> FileEdit<'a> {
         }
     }
 
+    /// Creates an edit of one path by one hunk.
+    pub(crate) fn of_hunk(dialect: Dialect, path: &[u8], hunk: Hunk<'a>) -> Self {
+        Self {
+            body: EditBody::Hunks(vec![hunk]),
+            ..Self::of_path(dialect, path)
+        }
+    }
+
     /// Creates an edit that gives a whole file.
     pub(crate) fn of_whole_file(lines: &[TextLine<'a>], path: &[u8], claim: FileClaim) -> Self {
         let lines = lines.iter().map(|line| HunkLine::new(LineMark::Add, line.text));
@@ -303,7 +321,22 @@ impl<'a> FileEdit<'a> {
     }
 }
 
-impl Hunk<'_> {
+impl<'a> Hunk<'a> {
+    /// Returns the lines that the base must have.
+    pub(crate) fn old_lines(&self) -> impl Iterator<Item = &HunkLine<'a>> {
+        self.lines.iter().filter(|line| line.is_old())
+    }
+
+    /// Returns the lines that the result has.
+    pub(crate) fn new_lines(&self) -> impl Iterator<Item = &HunkLine<'a>> {
+        self.lines.iter().filter(|line| line.is_new())
+    }
+
+    /// Returns true if a line has this mark.
+    pub(crate) fn has(&self, mark: LineMark) -> bool {
+        self.lines.iter().any(|line| line.mark == mark)
+    }
+
     fn into_owned(self) -> Hunk<'static> {
         let text = |text: Cow<'_, [u8]>| Cow::Owned(text.into_owned());
         Hunk {
@@ -342,6 +375,8 @@ impl HunkLine<'_> {
 pub(crate) struct ParsedAnswer<'a> {
     /// Parts of the answer, in its order.
     pub files: Vec<FileEdit<'a>>,
+    /// First lines of the parts with edits, each with its fence: the sentence above such a line speaks of the edit.
+    pub heads: Vec<usize>,
     /// Notes about text that was skipped.
     pub notes: Vec<String>,
     /// Name of a call that is not an edit, and whose effect would be lost. `None` if there is no such call.
@@ -350,6 +385,11 @@ pub(crate) struct ParsedAnswer<'a> {
     pub has_alternatives: bool,
     /// Number of mails: each of several was made for the result of the one before.
     pub mails: usize,
+}
+
+/// Returns the repair of a line that lost the blank in front of it.
+pub(crate) fn missing_mark() -> Repair {
+    new_repair("missing-mark", "a line without a mark was read as context")
 }
 
 /// Creates a repair with a stable name.

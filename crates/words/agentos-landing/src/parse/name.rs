@@ -147,10 +147,14 @@ pub(crate) fn without_prefix(name: &[u8]) -> Option<&[u8]> {
     PREFIXES.iter().find_map(|prefix| name.strip_prefix(*prefix))
 }
 
+/// Returns the name without a one-letter prefix, if it has one.
+pub(crate) fn bare_name(name: &[u8]) -> &[u8] {
+    without_prefix(name).unwrap_or(name)
+}
+
 /// Returns true if both names are equal apart from their prefixes.
 pub(crate) fn same_file(a: &[u8], b: &[u8]) -> bool {
-    let bare = |name| without_prefix(name).unwrap_or(name);
-    a == b || bare(a) == bare(b)
+    a == b || bare_name(a) == bare_name(b)
 }
 
 /// Returns all ways to split the rest of a `diff --git` line into two names. Git does not quote names with blanks, so

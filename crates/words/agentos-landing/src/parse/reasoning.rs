@@ -15,10 +15,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::remark::is_in;
 use crate::Refusal;
 use crate::refusal::ambiguous;
-use crate::text::{TextLine, is_blank, trim};
+use crate::text::{TextLine, is_blank, is_in, trim};
 
 /// Names of tags that models write around their reasoning. `think`: DeepSeek R1, Qwen 3, MiniMax M2, GLM 4.5. `thinking`:
 /// prompts of Anthropic. `thought`: EXAONE Deep. `reasoning`: Granite 3.2, OpenRouter. `reasoning_scratchpad`: Hermes.

@@ -12,6 +12,8 @@
 //! | an example's label at the end, or a negated verb that applies this block | is the block taken back? | "For example:", "Do not apply this:" |
 //! | the beginning of a correction | does the block replace one above it? | "Wait, that is wrong. Correct version:" |
 
+use crate::text::is_in;
+
 /// Words of a sentence that does nothing but state a file. Any other word may say something else about it, as `tests`,
 /// `usage` or `not` do.
 const STATING: &str = "a,actual,all,also,an,and,as,at,be,below,code,complete,completely,content,contents,corrected,create,\
@@ -36,11 +38,6 @@ fn words(line: &[u8]) -> Vec<String> {
         words.extend(parts.filter(|word| !word.is_empty()).map(str::to_owned));
     }
     words
-}
-
-/// Returns true for a word of a list with commas between its words.
-pub(crate) fn is_in(list: &str, word: &str) -> bool {
-    list.split(',').any(|listed| listed == word)
 }
 
 /// Returns true if a sentence with a path in a code span does nothing but state that the block is that file.

@@ -69,17 +69,10 @@ impl Segment<'_> {
 impl SegmentKind<'_> {
     /// Returns true for a part that is read as edits.
     pub(super) fn may_edit(&self) -> bool {
-        match self {
-            Self::Calls(_)
-            | Self::Envelope { .. }
-            | Self::Block { .. }
-            | Self::Swap(_)
-            | Self::Diff(_)
-            | Self::File { .. }
-            | Self::Commented { .. }
-            | Self::Script(_) => true,
-            Self::Message { .. } | Self::Reasoning | Self::Quotation { .. } | Self::Broken(_) => false,
-        }
+        !matches!(
+            self,
+            Self::Message { .. } | Self::Reasoning | Self::Quotation { .. } | Self::Broken(_)
+        )
     }
 }
 

@@ -8,11 +8,11 @@ use super::binary;
 use super::cursor::{CodeFence, LineCursor, split_margin};
 use super::extended::{extended_line, says_something};
 use super::hunk;
-use super::model::{EditBody, FileEdit, HeaderName, Hunk, LineMark, ParsedAnswer, new_repair};
+use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, new_repair};
 use super::name::header_name;
 use super::segment::DiffFrame;
 use crate::refusal::malformed;
-use crate::text::{TextLine, is_blank, trim};
+use crate::text::{TextLine, is_blank, is_in, trim};
 use crate::{Dialect, Refusal};
 
 /// Reads the unified diffs in these lines. `at_end` is true if the answer ends with them. Returns the lines, counted from
@@ -182,12 +182,12 @@ impl<'a> DiffReader<'_, 'a> {
 
     fn read_names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {
         let unreadable = || malformed("a name in a diff header cannot be read");
-        if !(self.in_header
-            && self
-                .open
-                .as_ref()
-                .is_some_and(|open| open.old == HeaderName::Unstated && open.new == HeaderName::Unstated))
-        {
+        let is_unnamed = |open: &FileEdit<'_>| {
+            [&open.old, &open.new]
+                .iter()
+                .all(|name| **name == HeaderName::Unstated)
+        };
+        if !self.in_header || !self.open.as_ref().is_some_and(is_unnamed) {
             self.finish_file()?;
             self.begin_file();
         }
@@ -217,12 +217,7 @@ impl<'a> DiffReader<'_, 'a> {
 
     /// Begins a file at a mode line without a `diff --git` line. It belongs to the names that follow.
     fn mode_without_git_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
-        if !self.names_read()
-            && self
-                .open
-                .as_ref()
-                .is_some_and(|open| open.extended.git_line.is_some())
-        {
+        if !self.names_read() && self.has_git_line() {
             return Ok(());
         }
         // Two mode lines in a row, or one that needs no names below it: nothing shows which file they belong to.
@@ -234,6 +229,12 @@ impl<'a> DiffReader<'_, 'a> {
         Ok(())
     }
 
+    /// Returns true if the open file began with a `diff --git` line.
+    fn has_git_line(&self) -> bool {
+        let open = self.open.as_ref();
+        open.is_some_and(|open| open.extended.git_line.is_some())
+    }
+
     /// Returns true if the names of the current header were read. Mode lines are above the names, so a later one
     /// belongs to the next file.
     fn names_read(&self) -> bool {
@@ -243,11 +244,9 @@ impl<'a> DiffReader<'_, 'a> {
 
     /// Returns true for a body that begins right after `+++`, without any `@@`.
     fn implicit_hunk(&self, line: &[u8]) -> bool {
-        let names_just_read = self
-            .open
-            .as_ref()
-            .is_some_and(|open| open.new != HeaderName::Unstated);
-        self.in_header && names_just_read && matches!(line.first(), Some(b' ' | b'+' | b'-'))
+        let is_named = |open: &FileEdit<'_>| open.new != HeaderName::Unstated;
+        let names_just_read = self.in_header && self.open.as_ref().is_some_and(is_named);
+        names_just_read && matches!(line.first(), Some(b' ' | b'+' | b'-'))
     }
 
     /// Returns true for a changed line below a hunk that has ended: it would be lost. Prose has no such lines, except
@@ -272,10 +271,7 @@ impl<'a> DiffReader<'_, 'a> {
         let header_cr = self.cursor.at > 0 && self.cursor.ends_in_cr(self.cursor.at - 1);
         let around = hunk::HunkSurroundings {
             in_fence: self.fence.is_some(),
-            after_git_line: self
-                .open
-                .as_ref()
-                .is_some_and(|open| open.extended.git_line.is_some()),
+            after_git_line: self.has_git_line(),
             crlf_transport: header_cr,
         };
         let hunk = hunk::read_body(&mut self.cursor, stated, around);
@@ -337,26 +333,19 @@ impl<'a> DiffReader<'_, 'a> {
             return Ok(());
         };
         // Half a line of context finds no place; half a changed line would land.
-        let changes = hunk
-            .lines
-            .last()
-            .is_some_and(|line| line.mark != LineMark::Context);
+        let is_context = |line: &&HunkLine<'_>| line.mark == LineMark::Context;
+        let changes = hunk.lines.last().is_some_and(|line| !is_context(&line));
         let unended = self.ends_in_hunk && self.cursor.lacks_final_newline() && changes;
         let counted = |hunk: &Hunk<'_>| hunk.repairs.iter().all(|repair| repair.kind != "wrong-count");
         let others: Vec<bool> = hunks.map(counted).collect();
         let breaks_off = self.ends_in_hunk && changes && !others.is_empty() && !others.contains(&false);
-        let old = hunk.lines.iter().filter(|line| line.is_old()).count() as u64;
-        let new = hunk.lines.iter().filter(|line| line.is_new()).count() as u64;
+        let (old, new) = (hunk.old_lines().count() as u64, hunk.new_lines().count() as u64);
         // Fewer lines than counted. More lines are a wrong count, not a cut.
         let lost = |count: Option<u64>, have: u64| count.map_or(0, |count| count.saturating_sub(have));
         let (old, new) = (lost(hunk.stated.old_count, old), lost(hunk.stated.new_count, new));
         let short = old > 0 || new > 0;
         // Only context is missing, and no change: a change would be missing with context at both of its sides.
-        let lead = hunk
-            .lines
-            .iter()
-            .take_while(|line| line.mark == LineMark::Context)
-            .count();
+        let lead = hunk.lines.iter().take_while(is_context).count();
         let width = if hunk.stated.old_start == Some(1) {
             3
         } else {
@@ -392,32 +381,18 @@ pub(super) fn only_changed_lines(body: &[TextLine<'_>], open: CodeFence<'_>) -> 
         let mut pairs = lines().zip(lines().skip(1));
         pairs.any(|(old, new)| old.starts_with(b"--- ") && new.starts_with(b"+++ "))
     };
-    says_diff(open.info)
+    is_in("diff,patch,udiff", open.info)
         && lines().next().is_some_and(|first| !first.is_empty())
         && lines().all(marked)
         && !names()
         && lines().any(|line| matches!(line.first(), Some(b'+' | b'-')))
 }
 
-/// Returns true if the fence is marked as a diff.
-fn says_diff(info: &[u8]) -> bool {
-    [b"diff".as_slice(), b"patch", b"udiff"].contains(&info)
-}
-
 /// Returns true for kinds of fences in which a diff may follow other text.
 pub(super) fn holds_diffs(info: &[u8]) -> bool {
-    const KINDS: [&[u8]; 8] = [
-        b"",
-        b"diff",
-        b"patch",
-        b"udiff",
-        b"git",
-        b"text",
-        b"txt",
-        b"plaintext",
-    ];
+    const KINDS: &str = "diff,patch,udiff,git,text,txt,plaintext";
     let kind = info.split(|byte| *byte == b' ').next().unwrap_or_default();
-    KINDS.contains(&kind)
+    kind.is_empty() || is_in(KINDS, kind)
 }
 
 /// Returns true for a mode line, which is above the names.

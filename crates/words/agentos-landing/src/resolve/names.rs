@@ -10,8 +10,9 @@
 //! one file only.
 
 use super::StopReason;
-use crate::parse::{FileEdit, HeaderName, git_pairs, new_repair, same_file, without_prefix};
+use crate::parse::{FileEdit, HeaderName, bare_name, git_pairs, new_repair, same_file, without_prefix};
 use crate::refusal::{ambiguous, malformed};
+use crate::text::{excerpt, is_in};
 use crate::{Base, Dialect, EntryKind, Refusal, RefusalCode, Repair, RepoPath};
 
 /// Resolved names of one part.
@@ -36,9 +37,13 @@ pub(super) fn resolve_names(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Reso
 }
 
 /// Folders of a system. A path below them is never one of a working tree.
-const SYSTEM: [&str; 13] = [
-    "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr", "var", "tmp",
-];
+const SYSTEM: &str = "bin,boot,dev,etc,lib,lib64,proc,run,sbin,sys,usr,var,tmp";
+
+/// Returns true if the names are those of `---` and `+++` alone.
+fn has_names_only(edit: &FileEdit<'_>) -> bool {
+    let extended = &edit.extended;
+    extended.git_line.is_none() && extended.from.is_none() && extended.to.is_none()
+}
 
 /// Resolves an absolute path, as agents in containers write it (`/workspace/src/a.rs`), if exactly one end of it is a
 /// file of the repository. Returns `None` for any other name.
@@ -46,20 +51,17 @@ fn below_container(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<Resolv
     let (HeaderName::Written(old), HeaderName::Written(new)) = (&edit.old, &edit.new) else {
         return Ok(None);
     };
-    let extended = &edit.extended;
-    let plain = extended.git_line.is_none() && extended.from.is_none() && extended.to.is_none();
     let Some(path) = std::str::from_utf8(new)
         .ok()
         .and_then(|name| name.strip_prefix('/'))
     else {
         return Ok(None);
     };
-    let mut parts = path.split('/');
-    let first = parts.next().unwrap_or_default();
-    let odd = path
+    let first = path.split('/').next().unwrap_or_default();
+    let is_odd = path
         .split('/')
         .any(|part| part.is_empty() || part == "." || part == "..");
-    if old != new || !plain || odd || SYSTEM.contains(&first) {
+    if old != new || !has_names_only(edit) || is_odd || is_in(SYSTEM, first) {
         return Ok(None);
     }
     let mut found = None;
@@ -84,16 +86,12 @@ fn below_container(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<Resolv
 /// Resolves names with the separators of Windows, if the file they mean exists. Returns `None` if the names have no
 /// backslashes or the file is new, where nothing shows that a backslash is a separator.
 fn with_slashes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<ResolvedNames>, StopReason> {
-    let slashes = |name: &HeaderName| match name {
-        HeaderName::Written(name) if name.contains(&b'\\') && !name.contains(&b'/') => {
-            let part = |byte: &u8| if *byte == b'\\' { b'/' } else { *byte };
-            Some(HeaderName::Written(name.iter().map(part).collect()))
-        }
-        HeaderName::Written(_) | HeaderName::Unstated | HeaderName::Nothing => None,
+    let slashes = |name: &HeaderName| {
+        let windows = |name: &&[u8]| name.contains(&b'\\') && !name.contains(&b'/');
+        let parts = name.written().filter(windows)?.split(|byte| *byte == b'\\');
+        Some(HeaderName::Written(parts.collect::<Vec<_>>().join(&b'/')))
     };
-    let extended = &edit.extended;
-    let plain = extended.git_line.is_none() && extended.from.is_none() && extended.to.is_none();
-    let (Some(old), Some(new), true) = (slashes(&edit.old), slashes(&edit.new), plain) else {
+    let (Some(old), Some(new), true) = (slashes(&edit.old), slashes(&edit.new), has_names_only(edit)) else {
         return Ok(None);
     };
     let other = FileEdit {
@@ -156,20 +154,9 @@ fn common_tail(
     new: &[u8],
     base: &dyn Base,
 ) -> Result<Option<RepoPath>, StopReason> {
-    let bare = |name| without_prefix(name).unwrap_or(name);
-    let parts = |name: &[u8]| {
-        name.split(|byte| *byte == b'/')
-            .map(<[u8]>::to_vec)
-            .collect::<Vec<_>>()
-    };
-    let (old_parts, new_parts) = (parts(bare(old)), parts(bare(new)));
-    let shared = old_parts
-        .iter()
-        .rev()
-        .zip(new_parts.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
-    for name in [old, bare(old), new, bare(new)] {
+    let parts = |name| bare_name(name).rsplit(|byte| *byte == b'/');
+    let shared = parts(old).zip(parts(new)).take_while(|(a, b)| a == b).count();
+    for name in [old, bare_name(old), new, bare_name(new)] {
         let name = std::str::from_utf8(name).unwrap_or_default();
         let is_shared = name.split('/').count() <= shared;
         if edit.extended.git_line.is_some() || (!is_shared && is_file(base, name)?) {
@@ -177,10 +164,9 @@ fn common_tail(
         }
     }
     for count in (1..=shared).rev() {
-        let tail = new_parts
-            .get(new_parts.len() - count..)
-            .unwrap_or_default()
-            .join(&b'/');
+        let mut tail: Vec<&[u8]> = parts(new).take(count).collect();
+        tail.reverse();
+        let tail = tail.join(&b'/');
         if std::str::from_utf8(&tail).is_ok_and(|tail| !tail.is_empty())
             && let Ok(path) = check_name(&tail, base)
             && is_file(base, path.as_str())?
@@ -192,13 +178,8 @@ fn common_tail(
 }
 
 fn names_disagree(a: &[u8], b: &[u8]) -> StopReason {
-    let show = |name: &[u8]| crate::text::excerpt(name, 200);
-    malformed(format!(
-        "the header lines name two files, `{}` and `{}`",
-        show(a),
-        show(b)
-    ))
-    .into()
+    let (a, b) = (excerpt(a, 200), excerpt(b, 200));
+    malformed(format!("the header lines name two files, `{a}` and `{b}`")).into()
 }
 
 /// Old and new name. `None` for a side that is not written.
@@ -206,10 +187,7 @@ type NamePair = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// Returns the old and new name as written, from `---`/`+++` or else from the `diff --git` line.
 fn written_names(edit: &FileEdit<'_>) -> Result<NamePair, StopReason> {
-    let written = |name: &HeaderName| match name {
-        HeaderName::Written(name) => Some(name.clone()),
-        HeaderName::Unstated | HeaderName::Nothing => None,
-    };
+    let written = |name: &HeaderName| name.written().map(<[u8]>::to_vec);
     let (old, new) = (written(&edit.old), written(&edit.new));
     let Some(git) = &edit.extended.git_line else {
         return Ok((old, new));
@@ -230,13 +208,8 @@ fn written_names(edit: &FileEdit<'_>) -> Result<NamePair, StopReason> {
     {
         return Ok((old, new));
     }
-    Err(names_disagree(
-        git,
-        new.as_ref()
-            .or(old.as_ref())
-            .map(Vec::as_slice)
-            .unwrap_or_default(),
-    ))
+    let named = edit.new.written().or(edit.old.written());
+    Err(names_disagree(git, named.unwrap_or_default()))
 }
 
 /// Checks the rename lines against the other headers.
@@ -293,12 +266,11 @@ fn existing_path(
     let stripped = check_name(bare, base)?;
     if old != new || !is_file(base, stripped.as_str())? {
         // Two different prefixes are git's own form. A single one may be the name of a directory, such as `a/`.
-        if old != new {
-            return Ok(stripped);
-        }
-        let whole = check_name(new, base)?;
-        if is_file(base, whole.as_str())? {
-            return Ok(whole);
+        if old == new {
+            let whole = check_name(new, base)?;
+            if is_file(base, whole.as_str())? {
+                return Ok(whole);
+            }
         }
         return Ok(stripped);
     }
@@ -312,10 +284,8 @@ fn existing_path(
 }
 
 fn is_file(base: &dyn Base, path: &str) -> Result<bool, StopReason> {
-    Ok(base.entry(path)?.is_some_and(|entry| match entry.kind {
-        EntryKind::File(_) | EntryKind::Symlink | EntryKind::Gitlink => true,
-        EntryKind::Directory => false,
-    }))
+    let entry = base.entry(path)?;
+    Ok(entry.is_some_and(|entry| entry.kind != EntryKind::Directory))
 }
 
 /// Checks that a name may be changed.
@@ -330,7 +300,7 @@ fn check_name(name: &[u8], base: &dyn Base) -> Result<RepoPath, StopReason> {
             checked => Ok(checked?),
         },
         Err(_) => {
-            let shown = crate::text::excerpt(name, 200);
+            let shown = excerpt(name, 200);
             let message = format!("`{shown}` is not UTF-8");
             Err(Refusal::new(RefusalCode::Encoding, message).at(shown).into())
         }

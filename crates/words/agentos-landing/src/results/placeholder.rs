@@ -19,8 +19,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::{ChangedRun, left_out, may_stand_for};
-use crate::parse::is_in;
-use crate::text::{is_page, split_lines, trim, trim_end};
+use crate::text::{is_in, is_page, split_lines, trim, trim_end};
 use crate::{Dialect, Refusal};
 
 /// Words with which a line of dots refers to the lines left out.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::parse::{FileEdit, HeaderName, git_pairs, same_file, without_prefix};
+use crate::parse::{FileEdit, HeaderName, bare_name, git_pairs, same_file};
 
 /// Indexes of the parts that share a file with others.
 #[derive(Default)]
@@ -32,25 +32,20 @@ pub(super) fn shared_parts(edits: &[FileEdit<'_>]) -> SharedParts {
 
 /// Returns the names of a part without prefixes.
 fn part_names(edit: &FileEdit<'_>) -> Vec<Vec<u8>> {
-    let bare = |name: &[u8]| without_prefix(name).unwrap_or(name).to_vec();
-    let written = |name: &HeaderName| match name {
-        HeaderName::Written(name) => Some(bare(name)),
-        HeaderName::Unstated | HeaderName::Nothing => None,
-    };
+    let written = [&edit.old, &edit.new]
+        .into_iter()
+        .filter_map(HeaderName::written)
+        .map(|name| bare_name(name).to_vec());
     let moved = [&edit.extended.from, &edit.extended.to]
         .into_iter()
         .flatten()
         .cloned();
-    let mut names: Vec<Vec<u8>> = [written(&edit.old), written(&edit.new)]
-        .into_iter()
-        .flatten()
-        .chain(moved)
-        .collect();
+    let mut names: Vec<Vec<u8>> = written.chain(moved).collect();
     if names.is_empty()
         && let Some(git) = &edit.extended.git_line
     {
         let same = git_pairs(git).into_iter().filter(|(a, b)| same_file(a, b));
-        names.extend(same.map(|(a, _)| bare(&a)));
+        names.extend(same.map(|(a, _)| bare_name(&a).to_vec()));
     }
     names.sort_unstable();
     names.dedup();

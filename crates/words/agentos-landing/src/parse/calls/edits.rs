@@ -13,15 +13,10 @@ use crate::text::{LineEnding, split_lines};
 
 /// Returns the edit that replaces one text, in one place or in several.
 pub(super) fn replace(path: &str, old: &str, new: &str, count: PlaceCount) -> FileEdit<'static> {
-    let texts = |text: &str| -> Vec<Vec<u8>> {
-        split_lines(text.as_bytes())
-            .iter()
-            .map(|line| line.text.to_vec())
-            .collect()
-    };
-    let (search, replace) = (texts(old), texts(new));
-    let old_lines: Vec<&[u8]> = search.iter().map(Vec::as_slice).collect();
-    let new_lines: Vec<&[u8]> = replace.iter().map(Vec::as_slice).collect();
+    let [old_lines, new_lines] = [old, new].map(|text| {
+        let lines = split_lines(text.as_bytes());
+        lines.iter().map(|line| line.text).collect::<Vec<_>>()
+    });
     let mut hunk = Hunk {
         lines: pair_lines(&old_lines, &new_lines),
         ..Hunk::default()
@@ -34,9 +29,7 @@ pub(super) fn replace(path: &str, old: &str, new: &str, count: PlaceCount) -> Fi
             count,
         });
     }
-    let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
-    edit.body = EditBody::Hunks(vec![hunk]);
-    edit
+    FileEdit::of_hunk(Dialect::JsonEdits, path.as_bytes(), hunk)
 }
 
 fn added_lines(text: &str) -> Vec<HunkLine<'static>> {
@@ -66,28 +59,27 @@ pub(super) fn whole_file(path: &str, text: &str, claim: FileClaim) -> FileEdit<'
 /// Seen content proves which file was meant and not which line. The refusal asks for the lines around the place; every
 /// agent with `insert` also has `str_replace`, which quotes them.
 pub(super) fn insert(path: &str, line: u64, text: &str) -> FileEdit<'static> {
-    let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
     let mut lines = added_lines(text);
     lines.iter_mut().for_each(|line| line.no_newline = false);
-    edit.body = EditBody::Hunks(vec![Hunk {
-        stated: StatedLines {
-            old_start: Some(line),
-            old_count: Some(0),
-            ..StatedLines::default()
-        },
+    let stated = StatedLines {
+        old_start: Some(line),
+        old_count: Some(0),
+        ..StatedLines::default()
+    };
+    let hunk = Hunk {
+        stated,
         lines,
         ..Hunk::default()
-    }]);
-    edit
+    };
+    FileEdit::of_hunk(Dialect::JsonEdits, path.as_bytes(), hunk)
 }
 
 /// Returns the edit that gives the text of a notebook's cell.
 pub(super) fn replace_cell(path: &str, id: &str, text: &str) -> FileEdit<'static> {
-    let mut edit = FileEdit::of_path(Dialect::JsonEdits, path.as_bytes());
-    edit.body = EditBody::Hunks(vec![Hunk {
+    let hunk = Hunk {
         cell: Some(id.to_owned()),
         lines: added_lines(text),
         ..Hunk::default()
-    }]);
-    edit
+    };
+    FileEdit::of_hunk(Dialect::JsonEdits, path.as_bytes(), hunk)
 }

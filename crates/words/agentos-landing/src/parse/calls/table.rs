@@ -5,7 +5,7 @@
 //! A tool that gives a whole file, or deletes one, is read only if its name is listed: `add_comment` has a path and a
 //! content, too. A tool with an old text may have any name, since the file must have the old text.
 
-use crate::parse::remark::is_in;
+use crate::text::is_in;
 
 /// Names of the argument with the path.
 pub(super) const PATH: &str =
@@ -106,7 +106,7 @@ pub(super) fn kind_of(name: Option<&str>, mode: Option<&str>) -> ToolKind {
         found.map(|(kind, _)| *kind)
     };
     let mode = mode.map(str::to_ascii_lowercase);
-    let by_mode = mode.as_ref().and_then(|mode| find(&MODES, mode));
+    let by_mode = mode.as_deref().and_then(|mode| find(&MODES, mode));
     // A tool that writes files does something else in a mode of edits.
     let edits = mode.is_some_and(|mode| is_in(EDIT_MODES, &mode));
     let by_name = || find(&TOOLS, &plain_name(name?)).filter(|kind| !(edits && *kind == ToolKind::Writes));

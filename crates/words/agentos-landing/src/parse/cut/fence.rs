@@ -8,9 +8,10 @@ use crate::parse::calls::RawCall;
 use crate::parse::cursor::{CodeFence, closes_fence, fence_body, split_margin};
 use crate::parse::segment::SegmentKind;
 use crate::parse::title::{PathTitle, fence_title, read_title};
+use crate::parse::whole::FenceBlock;
 use crate::parse::{heredoc, json, swap, unified, whole};
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, excerpt, trim, trim_end};
+use crate::text::{TextLine, excerpt, line_above, trim, trim_end};
 
 impl<'a> AnswerWalk<'_, 'a> {
     /// Handles a fence line: closes open fences, or opens one. Returns the next line to look at.
@@ -38,20 +39,24 @@ impl<'a> AnswerWalk<'_, 'a> {
         let margin = self.without_margin(at, &open, margin, outer);
         let end = self.fence_end(at, &open).min(outer);
         self.budget.spend(end.saturating_sub(at) * STEPS_PER_LINE)?;
-        if margin.is_empty()
-            && let Some((swap, end)) = swap::find_swap(&self.lines, at, end, &open, self.is_tracked)
-        {
-            return Ok(self.push(SegmentKind::Swap(swap), at, end, b""));
-        }
-        if margin.is_empty()
-            && let Some(kind) = self.fence_kind(at, end, open)
-        {
-            self.push(kind, at, end + 1, b"");
-            return Ok(if end < self.lines.len() {
-                self.behind_fence(end)
-            } else {
-                end
-            });
+        if margin.is_empty() {
+            let block = FenceBlock {
+                lines: &self.lines,
+                at,
+                open,
+                end,
+                is_tracked: self.is_tracked,
+            };
+            if let Some((swap, end)) = swap::find_swap(&block) {
+                return Ok(self.push(SegmentKind::Swap(swap), at, end, b""));
+            }
+            if let Some(kind) = self.fence_kind(&block) {
+                self.push(kind, at, end + 1, b"");
+                return Ok(match end < self.lines.len() {
+                    true => self.behind_fence(end),
+                    false => end,
+                });
+            }
         }
         /// Maximum depth of nested fences. An answer does not need more, and each level costs work.
         const DEPTH: usize = 16;
@@ -102,29 +107,25 @@ impl<'a> AnswerWalk<'_, 'a> {
     }
 
     /// Returns the kind of a fence that is one part. Returns `None` for a fence that holds other parts.
-    fn fence_kind(&self, at: usize, end: usize, open: CodeFence<'a>) -> Option<SegmentKind<'a>> {
-        let body = self.lines.get(at + 1..end).unwrap_or_default();
-        let title = || whole::any_path_of(&self.lines, at, &open, self.is_tracked);
+    fn fence_kind(&self, block: &FenceBlock<'_, 'a>) -> Option<SegmentKind<'a>> {
+        let (body, open) = (block.body(), block.open);
         if unified::only_changed_lines(body, open) {
             return None;
         }
-        if let Some(refusal) = self.refuse_patch_file(title, body) {
+        if let Some(refusal) = self.refuse_patch_file(block) {
             return Some(SegmentKind::Broken(refusal));
         }
         if json::is_json(open.info) && json::begins_value(body) {
             let is_edits = json::names_edits(body);
-            if let Some(refusal) = title()
-                .filter(|_| is_edits)
-                .and_then(|title| refuse_json_file(&title))
-            {
+            let title = block.title();
+            if let Some(refusal) = title.as_ref().filter(|_| is_edits).and_then(refuse_json_file) {
                 return Some(SegmentKind::Broken(refusal));
             }
-            if is_edits || title().is_none_or(|title| title.only_mentioned) {
+            if is_edits || title.is_none_or(|title| title.only_mentioned) {
                 match json::read_all(body) {
                     Some(values) => {
-                        return Some(SegmentKind::Calls(
-                            values.into_iter().map(RawCall::Value).collect(),
-                        ));
+                        let calls = values.into_iter().map(RawCall::Value);
+                        return Some(SegmentKind::Calls(calls.collect()));
                     }
                     None if is_edits => return Some(SegmentKind::Broken(json::broken_edits())),
                     None => {}
@@ -134,8 +135,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         if let Some(script) = heredoc::read_script(open.info, body) {
             return Some(SegmentKind::Script(script));
         }
-        let has_end = end < self.lines.len();
-        whole::block_kind(&self.lines, at, open, body, has_end, self.is_tracked)
+        block.kind()
     }
 
     /// Begins a diff for a fence that starts with a hunk, or a diff fence with changed lines only: its file is named on
@@ -148,7 +148,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         if !only_marked && !is_headed {
             return at + 1;
         }
-        let above = whole::line_above(&self.lines, at).map(|line| line.text);
+        let above = line_above(&self.lines, at, whole::ABOVE).and_then(|above| self.text(above));
         let title = fence_title(open.info, self.is_tracked)
             .or_else(|| read_title(above?, self.is_tracked))
             .filter(|title| title.is_certain);
@@ -171,19 +171,16 @@ impl<'a> AnswerWalk<'_, 'a> {
     /// Returns the refusal of a fence with a patch whose title is the path of a `.patch` or `.diff` file: the author may
     /// mean that the patch is applied, or that the file is created. Returns `None` if the answer has a command that applies
     /// the file.
-    fn refuse_patch_file(
-        &self,
-        title: impl Fn() -> Option<PathTitle>,
-        body: &[TextLine<'_>],
-    ) -> Option<Refusal> {
-        let first = body.iter().find(|line| !trim(line.text).is_empty())?;
+    fn refuse_patch_file(&self, block: &FenceBlock<'_, '_>) -> Option<Refusal> {
+        let first = block.body().iter().find(|line| line.says())?;
         if !whole::begins_edit(first.text) {
             return None;
         }
-        let path = title().filter(|title| !title.only_mentioned)?.path;
+        let path = block.title().filter(|title| !title.only_mentioned)?.path;
         let patch = path.ends_with(b".patch") || path.ends_with(b".diff");
         // A diff that adds the patch file itself is an ordinary edit.
-        let adds_title = body
+        let adds_title = block
+            .body()
             .iter()
             .any(|line| line.text.starts_with(b"+++ ") && trim_end(line.text).ends_with(&path));
         if !patch || adds_title || self.has_apply_command(&path) {

@@ -18,13 +18,15 @@ pub(super) fn retry_without_edges(
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
     let landed = with.splices.is_some();
-    let as_stated = with
-        .reports
-        .iter()
-        .all(|hunk| hunk.rung == Some(Rung::ExactStated));
+    let stated = |placed: &PlacedHunks| {
+        placed
+            .reports
+            .iter()
+            .all(|hunk| hunk.rung == Some(Rung::ExactStated))
+    };
     let unstated = hunks.iter().all(|hunk| hunk.stated.old_start.is_none());
     // The second reading could only confirm these places, or has no stated line to disagree with.
-    if landed && (as_stated || unstated) {
+    if landed && (stated(&with) || unstated) {
         return Ok(with);
     }
     let trimmed: Vec<Option<Hunk<'_>>> = hunks.iter().map(|hunk| without_edges(hunk)).collect();
@@ -52,12 +54,8 @@ pub(super) fn retry_without_edges(
         ));
         return Ok(without);
     }
-    let exactly = without
-        .reports
-        .iter()
-        .all(|hunk| hunk.rung == Some(Rung::ExactStated));
     // The blank edge moved the hunk away from the place that its line number states. Nothing shows which is right.
-    if exactly && without.splices != with.splices {
+    if stated(&without) && without.splices != with.splices {
         let message = format!(
             "a hunk of `{}` fits one place as it is, and its stated place without a blank line at its edge",
             report.path
@@ -80,9 +78,7 @@ fn without_edges<'a>(hunk: &Hunk<'a>) -> Option<Hunk<'a>> {
         return None;
     }
     let lines = hunk.lines.get(lead..end)?.to_vec();
-    if !lines.iter().any(HunkLine::is_old) {
-        return None;
-    }
+    lines.iter().find(|line| line.is_old())?;
     let mut out = hunk.clone();
     out.lines = lines;
     let blank = (lead + trail) as u64;

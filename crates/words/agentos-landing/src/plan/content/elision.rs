@@ -73,8 +73,7 @@ fn leaves_block(target: &TargetFile<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[Hu
             .zip(found.by_ref())
             .filter_map(|(piece, line)| {
                 let start = line?.checked_sub(1)?;
-                let old = piece.lines.iter().filter(|line| line.is_old()).count();
-                Some((start, start + old))
+                Some((start, start + piece.old_lines().count()))
             })
             .collect();
         spans.windows(2).any(|pair| match pair {
@@ -154,17 +153,11 @@ fn cut_at_gaps<'a>(target: &TargetFile<'_>, hunk: &Hunk<'a>) -> Result<Option<Ve
     // Only the first piece is at the stated line, and the lines of the others are unknown. Repairs are reported once,
     // with the first piece; what may continue the hunk is below its last piece.
     let without_lines = Hunk {
-        cell: None,
         lines: Vec::new(),
         stated: StatedLines::default(),
-        inline: hunk.inline.clone(),
-        anchors: hunk.anchors.clone(),
-        section: hunk.section.clone(),
         continuation: Vec::new(),
-        at_end: hunk.at_end,
-        marked: hunk.marked,
         repairs: Vec::new(),
-        part: hunk.part,
+        ..hunk.clone()
     };
     // Each piece gets a copy of these, so an answer with many pieces must pay for the copies.
     let inline = hunk.inline.as_ref();
@@ -199,13 +192,10 @@ fn says_something(line: &HunkLine<'_>) -> bool {
     line.is_old() && !line.text.iter().all(u8::is_ascii_whitespace)
 }
 
-fn without_blank_edges<'l, 'a>(mut lines: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
+fn without_blank_edges<'l, 'a>(lines: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
     let blank = |line: &HunkLine<'_>| line.mark == LineMark::Context && !says_something(line);
-    while let Some((_, rest)) = lines.split_first().filter(|(first, _)| blank(first)) {
-        lines = rest;
-    }
-    while let Some((_, rest)) = lines.split_last().filter(|(last, _)| blank(last)) {
-        lines = rest;
-    }
-    lines
+    let from = lines.iter().take_while(|line| blank(line)).count();
+    let lines = lines.get(from..).unwrap_or_default();
+    let end = lines.len() - lines.iter().rev().take_while(|line| blank(line)).count();
+    lines.get(..end).unwrap_or_default()
 }

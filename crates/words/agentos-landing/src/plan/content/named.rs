@@ -30,10 +30,8 @@ pub(super) fn names_base(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> bool {
 
 /// Returns true if every `index` line names the blob of the base as the new one: the change was applied before.
 pub(super) fn names_result(parts: &[(&FileEdit<'_>, &ResolvedPart)]) -> bool {
-    let new = |edit: &FileEdit<'_>, resolved: &ResolvedPart| {
-        is_base(edit.extended.index.as_ref().map(|(_, new)| new), resolved)
-    };
-    parts.iter().all(|(edit, resolved)| new(edit, resolved))
+    let mut parts = parts.iter();
+    parts.all(|(edit, resolved)| is_base(edit.extended.index.as_ref().map(|(_, new)| new), resolved))
 }
 
 fn is_base(named: Option<&String>, resolved: &ResolvedPart) -> bool {
@@ -94,12 +92,10 @@ fn fits_as_git(report: &HunkReport, hunk: &Hunk<'_>, lines: usize) -> bool {
         stated.new_start,
         stated.new_count,
     ];
-    let old = hunk.lines.iter().filter(|line| line.is_old()).count() as u64;
+    let old = hunk.old_lines().count() as u64;
     let end = report.found_line.map(|line| (line - 1).saturating_add(old));
-    let shown = hunk
-        .lines
-        .last()
-        .is_some_and(|line| line.mark == LineMark::Context);
+    let last = hunk.lines.last();
+    let shown = last.is_some_and(|line| line.mark == LineMark::Context);
     report.rung == Some(Rung::ExactStated)
         && report.repairs.is_empty()
         && numbered.iter().all(Option::is_some)
