@@ -256,24 +256,14 @@ fn check_together(
 fn check_unread(cut: &Cut<'_>) -> Result<(), Refusal> {
     const STARTS: &str = "<<<<<<<;>>>>>>>;*** Add File;*** Update File;*** Delete File;*** Begin Patch;<invoke ;<function=;<|tool;<｜tool;\
         <write_to_file;<write_file;<create_file;<delete_file;<edit_file;<str_replace;<execute_command;<move_file;<file path;<edit path;[TOOL_CALLS]";
-    const MARKS: [&str; 9] = [
-        "<tool_call>",
-        "<|tool_call",
-        "<｜tool▁call",
-        "[TOOL_CALLS]",
-        "<|python_tag|>",
-        "to=functions.",
-        "\"old_str",
-        "\"oldText\"",
-        "\"old_text\"",
-    ];
+    const MARKS: &str = "<tool_call>;<|tool_call;<｜tool▁call;[TOOL_CALLS];<|python_tag|>;to=functions.;\"old_str;\"oldText\";\"old_text\"";
     let begins = |line: &&TextLine<'_>| {
         let text = trim(line.text);
         let is_script = text.starts_with(b"cat >") && text.windows(2).any(|pair| pair == b"<<");
-        let is_mark = |mark: &&str| {
+        let is_mark = |mark: &str| {
             text.len() > mark.len() && text.windows(mark.len()).any(|window| window == mark.as_bytes())
         };
-        let holds = !text.contains(&b'`') && MARKS.iter().any(is_mark);
+        let holds = !text.contains(&b'`') && MARKS.split(';').any(is_mark);
         is_script || holds || begins_as(STARTS, text)
     };
     // A call in a quotation is a call all the same.

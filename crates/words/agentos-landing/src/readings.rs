@@ -16,7 +16,7 @@
 //! | context lines without their mark | every hunk then has the lines that its header counts | each hunk matches exactly |
 
 use crate::parse::hunk_header;
-use crate::text::BOM;
+use crate::text::{BOM, begins_as};
 
 /// Proof that a reading of a damaged answer needs, besides that it lands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,15 +221,7 @@ impl HunkCounts {
 }
 
 fn begins_file(line: &[u8]) -> bool {
-    [
-        b"diff --git ".as_slice(),
-        b"--- a/",
-        b"+++ b/",
-        b"--- /dev/null",
-        b"+++ /dev/null",
-    ]
-    .iter()
-    .any(|start| line.starts_with(start))
+    begins_as("diff --git ;--- a/;+++ b/;--- /dev/null;+++ /dev/null", line)
 }
 
 #[cfg(test)]

@@ -17,28 +17,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::path::{join_name, parent_dirs, portable_name, split_name};
+use crate::text::is_in;
 use crate::{Base, BaseError, Change, EntryKind, RepoPath};
 
 /// Git's own names in a git directory (gitrepository-layout(5)). At the top of a repository only these belong to a
 /// git directory there; further down the whole folder does.
-const GIT_NAMES: &[&str] = &[
-    "branches",
-    "commondir",
-    "config",
-    "config.worktree",
-    "gitdir",
-    "head",
-    "hooks",
-    "index",
-    "info",
-    "logs",
-    "modules",
-    "objects",
-    "packed-refs",
-    "refs",
-    "shallow",
-    "worktrees",
-];
+const GIT_NAMES: &str = "branches,commondir,config,config.worktree,gitdir,head,hooks,index,info,logs,modules,objects,packed-refs,\
+    refs,shallow,worktrees";
 
 /// Name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +98,7 @@ fn is_inside(path: &RepoPath, git_directories: &HashSet<&str>) -> bool {
     let portable = portable_path(path.as_str());
     let first = portable.split('/').next().unwrap_or_default();
     parent_dirs(&portable).any(|folder| git_directories.contains(folder))
-        || (git_directories.contains("") && GIT_NAMES.contains(&first))
+        || (git_directories.contains("") && is_in(GIT_NAMES, first))
 }
 
 /// Returns the path with each part as the most forgiving file system compares it.

@@ -37,22 +37,14 @@ pub(super) fn secret_kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str
 }
 
 /// Words of documented examples and placeholders.
-const PLACEHOLDERS: [&str; 6] = ["example", "placeholder", "changeme", "dummy", "xxxx", "redacted"];
+const PLACEHOLDERS: &str = "example,placeholder,changeme,dummy,xxxx,redacted";
 
 /// Returns true if a value is neither a documented example nor a placeholder.
 fn is_real(value: &str) -> bool {
     // The first is the public key of Azure's storage emulator, which is the same for everyone.
-    const WORDS: [&str; 7] = [
-        "eby8vdm02xnocqflquwjpllm",
-        "change_me",
-        "sample",
-        "your_",
-        "your-",
-        "fake",
-        "notreal",
-    ];
+    const WORDS: &str = "eby8vdm02xnocqflquwjpllm,change_me,sample,your_,your-,fake,notreal";
     let lower = value.to_ascii_lowercase();
-    let mut words = PLACEHOLDERS.iter().chain(&WORDS);
+    let mut words = PLACEHOLDERS.split(',').chain(WORDS.split(','));
     // A key of few different characters, as `aaaa…` or `1234123412341234`, is a placeholder.
     count_different(&lower) >= 8 && !words.any(|word| lower.contains(word))
 }
@@ -67,10 +59,10 @@ fn count_different(value: &str) -> usize {
 /// Returns true for a PEM header with key material behind it or on the lines below. A header alone is a text about
 /// keys.
 fn is_private_key(text: &str, following: &[&[u8]]) -> bool {
-    let Some((_, rest)) = text.split_once("-----BEGIN ") else {
-        return false;
-    };
-    let Some((label, rest)) = rest.split_once("-----") else {
+    let header = text
+        .split_once("-----BEGIN ")
+        .and_then(|(_, rest)| rest.split_once("-----"));
+    let Some((label, rest)) = header else {
         return false;
     };
     if !label.ends_with("PRIVATE KEY") && label != "PGP PRIVATE KEY BLOCK" {
@@ -122,36 +114,26 @@ fn has_password_in_address(text: &str) -> bool {
 /// Returns true for a value that is long enough, has letters and digits, and is no word that a person would put
 /// there.
 fn looks_random(value: &str, least: usize) -> bool {
-    const WORDS: [&str; 7] = ["pass", "secret", "token", "user", "test", "key", "your"];
+    const WORDS: &str = "pass,secret,token,user,test,key,your";
     let lower = value.to_ascii_lowercase();
+    let mut words = PLACEHOLDERS.split(',').chain(WORDS.split(','));
     value.len() >= least
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())
         && !value.contains(['{', '}', '<', '*', '%'])
-        && !PLACEHOLDERS.iter().chain(&WORDS).any(|word| lower.contains(word))
+        && !words.any(|word| lower.contains(word))
         && count_different(&lower) * 2 >= least
 }
 
 /// Returns true for `name = "value"` with the name of a secret and a value of mixed characters without any order.
 fn is_named_secret(text: &str) -> bool {
-    const NAMES: [&str; 10] = [
-        "password",
-        "passwd",
-        "secret",
-        "token",
-        "api_key",
-        "apikey",
-        "api-key",
-        "access_key",
-        "private_key",
-        "_auth",
-    ];
+    const NAMES: &str = "password,passwd,secret,token,api_key,apikey,api-key,access_key,private_key,_auth";
     let Some(at) = text.find(['=', ':']) else {
         return false;
     };
     let (name, value) = text.split_at_checked(at).unwrap_or((text, ""));
     let name = name.to_ascii_lowercase();
-    if !NAMES.iter().any(|wanted| name.contains(wanted)) {
+    if !NAMES.split(',').any(|wanted| name.contains(wanted)) {
         return false;
     }
     let value = value

@@ -6,7 +6,7 @@ use super::model::GitHeaders;
 use super::name::plain_name;
 use crate::Refusal;
 use crate::refusal::malformed;
-use crate::text::trim;
+use crate::text::{begins_as, trim};
 
 /// Returns true if the header lines are an edit by themselves, without a hunk.
 pub(super) fn says_something(extended: &GitHeaders) -> bool {
@@ -19,31 +19,25 @@ pub(super) fn says_something(extended: &GitHeaders) -> bool {
 
 /// Reads a header line. Returns false if it is none of these.
 pub(super) fn extended_line(extended: &mut GitHeaders, line: &[u8]) -> Result<bool, Refusal> {
+    const LABELS: &str = "new file mode ;deleted file mode ;old mode ;new mode ;rename from ;rename to ;copy from ;copy to ;index ";
     let text = |rest: &[u8]| String::from_utf8_lossy(trim(rest)).into_owned();
     let name =
         |rest: &[u8]| plain_name(rest).ok_or_else(|| malformed("a name in a diff header cannot be read"));
-    if let Some(rest) = line.strip_prefix(b"new file mode ") {
-        set_once(&mut extended.new_file, text(rest))?;
-    } else if let Some(rest) = line.strip_prefix(b"deleted file mode ") {
-        set_once(&mut extended.deleted, text(rest))?;
-    } else if let Some(rest) = line.strip_prefix(b"old mode ") {
-        set_once(&mut extended.old_mode, text(rest))?;
-    } else if let Some(rest) = line.strip_prefix(b"new mode ") {
-        set_once(&mut extended.new_mode, text(rest))?;
-    } else if let Some(rest) = line.strip_prefix(b"rename from ") {
-        set_once(&mut extended.from, name(rest)?)?;
-    } else if let Some(rest) = line.strip_prefix(b"rename to ") {
-        set_once(&mut extended.to, name(rest)?)?;
-    } else if let Some(rest) = line.strip_prefix(b"copy from ") {
-        extended.copy = true;
-        set_once(&mut extended.from, name(rest)?)?;
-    } else if let Some(rest) = line.strip_prefix(b"copy to ") {
-        set_once(&mut extended.to, name(rest)?)?;
-    } else if let Some(rest) = line.strip_prefix(b"index ") {
-        index_line(extended, &text(rest))?;
-    } else {
+    let label = |label: &&str| line.starts_with(label.as_bytes());
+    let Some(label) = LABELS.split(';').find(label) else {
         // Similarity says nothing about the content, so any number is accepted.
-        return Ok(line.starts_with(b"similarity index ") || line.starts_with(b"dissimilarity index "));
+        return Ok(begins_as("similarity index ;dissimilarity index ", line));
+    };
+    let rest = line.get(label.len()..).unwrap_or_default();
+    extended.copy |= label == "copy from ";
+    match label {
+        "new file mode " => set_once(&mut extended.new_file, text(rest))?,
+        "deleted file mode " => set_once(&mut extended.deleted, text(rest))?,
+        "old mode " => set_once(&mut extended.old_mode, text(rest))?,
+        "new mode " => set_once(&mut extended.new_mode, text(rest))?,
+        "rename from " | "copy from " => set_once(&mut extended.from, name(rest)?)?,
+        "rename to " | "copy to " => set_once(&mut extended.to, name(rest)?)?,
+        _ => index_line(extended, &text(rest))?,
     }
     Ok(true)
 }

@@ -5,7 +5,7 @@
 
 use super::model::{FileClaim, FileEdit};
 use super::whole::begins_edit;
-use crate::text::{TextLine, trim};
+use crate::text::{TextLine, begins_as, is_in, trim};
 
 /// Script that writes files.
 #[derive(Debug)]
@@ -18,8 +18,7 @@ pub(super) enum ShellScript<'a> {
 
 /// Reads a script in a fence of this kind. Returns `None` for another fence, and for a script that writes no file.
 pub(super) fn read_script<'a>(kind: &[u8], body: &[TextLine<'a>]) -> Option<ShellScript<'a>> {
-    const SHELLS: [&[u8]; 4] = [b"bash", b"sh", b"shell", b"zsh"];
-    if !SHELLS.contains(&kind) {
+    if !is_in("bash,sh,shell,zsh", kind) {
         return None;
     }
     match written_files(body) {
@@ -34,26 +33,21 @@ pub(super) fn read_script<'a>(kind: &[u8], body: &[TextLine<'a>]) -> Option<Shel
 /// Returns true for `cat > file <<EOF` and `tee file <<EOF`, and for commands that change files of the repository.
 fn writes_file(text: &[u8]) -> bool {
     // Also commands that `written_files` cannot read, so that they are refused and not lost.
-    let changes = [b"git rm ".as_slice(), b"git mv ", b"sed -i"];
-    if changes.iter().any(|start| text.starts_with(start)) {
-        return true;
-    }
     let redirects = text.starts_with(b"tee ") || (text.starts_with(b"cat ") && text.contains(&b'>'));
-    redirects && text.windows(2).any(|pair| pair == b"<<")
+    begins_as("git rm ;git mv ;sed -i", text) || (redirects && text.windows(2).any(|pair| pair == b"<<"))
 }
 
 /// Returns the files of a script that only writes them. Returns `None` for a script with any other command.
 fn written_files<'a>(lines: &[TextLine<'a>]) -> Option<Vec<FileEdit<'a>>> {
     // These commands change nothing that the files do not state by themselves. Any other makes the result depend on
     // running it.
-    const HARMLESS: [&[u8]; 3] = [b"#", b"mkdir -p ", b"set -e"];
     let mut files = Vec::new();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let text = trim(line.text);
         at += 1;
         let Some((command, word)) = split_opener(text) else {
-            if text.is_empty() || HARMLESS.iter().any(|start| text.starts_with(start)) {
+            if text.is_empty() || begins_as("#;mkdir -p ;set -e", text) {
                 continue;
             }
             return None;

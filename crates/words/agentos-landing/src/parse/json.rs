@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Refusal;
 use crate::refusal::malformed;
-use crate::text::{TextLine, join_lines, trim, trim_end};
+use crate::text::{TextLine, begins_as, is_in, join_lines, trim, trim_end};
 
 /// Edit: a text of the file and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,21 +104,9 @@ pub(super) fn read_all(lines: &[TextLine<'_>]) -> Option<Vec<Value>> {
 /// Returns true if the line has a key of a call or of the documented edits: other JSON in an answer is not an attempt at
 /// an edit.
 pub(super) fn has_key(line: &[u8]) -> bool {
-    const KEYS: [&[u8]; 8] = [
-        b"\"edits\"",
-        b"\"path\"",
-        b"\"file_path\"",
-        b"\"filePath\"",
-        b"\"target_file\"",
-        b"\"TargetFile\"",
-        b"\"filename\"",
-        b"\"notebook_path\"",
-    ];
+    const KEYS: &str = "\"edits\";\"path\";\"file_path\";\"filePath\";\"target_file\";\"TargetFile\";\"filename\";\"notebook_path\"";
     let mut quotes = line.iter().enumerate().filter(|(_, byte)| **byte == b'"');
-    quotes.any(|(at, _)| {
-        let text = line.get(at..).unwrap_or_default();
-        KEYS.iter().any(|key| text.starts_with(key))
-    })
+    quotes.any(|(at, _)| begins_as(KEYS, line.get(at..).unwrap_or_default()))
 }
 
 /// Returns true if the documented edits begin in this line.
@@ -145,19 +133,13 @@ pub(super) fn broken_edits() -> Refusal {
 
 /// Returns true for the kinds of fences that hold JSON.
 pub(super) fn is_json(info: &[u8]) -> bool {
-    [b"".as_slice(), b"json", b"jsonc", b"json5"]
-        .iter()
-        .any(|kind| info.eq_ignore_ascii_case(kind))
+    info.is_empty() || is_in("json,jsonc,json5", info.to_ascii_lowercase())
 }
 
 /// Returns true if the first line with text begins an object or a list.
 pub(super) fn begins_value(lines: &[TextLine<'_>]) -> bool {
-    let mut said = lines
-        .iter()
-        .map(|line| trim(line.text))
-        .filter(|line| !line.is_empty());
-    said.next()
-        .is_some_and(|line| matches!(line.first(), Some(b'{' | b'[')))
+    let first = lines.iter().find(|line| line.says());
+    first.is_some_and(|line| matches!(trim(line.text).first(), Some(b'{' | b'[')))
 }
 
 /// Repairs JSON that a model wrote by hand.

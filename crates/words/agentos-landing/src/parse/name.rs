@@ -68,20 +68,11 @@ fn without_date(name: &[u8]) -> &[u8] {
 
 /// Removes ` (original)` and the like, and single quotes around the name.
 fn without_note(name: &[u8]) -> &[u8] {
-    const NOTES: [&[u8]; 8] = [
-        b" (original)",
-        b" (modified)",
-        b" (updated)",
-        b" (old)",
-        b" (new)",
-        b" (before)",
-        b" (after)",
-        b" (working copy)",
-    ];
+    const NOTES: &str = " (original), (modified), (updated), (old), (new), (before), (after), (working copy)";
     let name = trim(name);
-    let name = NOTES
-        .iter()
-        .find_map(|note| name.strip_suffix(*note))
+    let mut notes = NOTES.split(',');
+    let name = notes
+        .find_map(|note| name.strip_suffix(note.as_bytes()))
         .unwrap_or(name);
     name.strip_prefix(b"'")
         .and_then(|rest| rest.strip_suffix(b"'"))
@@ -129,14 +120,8 @@ fn unescape_byte(rest: &[u8]) -> Option<(u8, &[u8])> {
 
 fn unescape_octal(rest: &[u8]) -> Option<(u8, &[u8])> {
     let digits = rest.get(..3)?;
-    let mut value = 0u32;
-    for digit in digits {
-        if !(b'0'..=b'7').contains(digit) {
-            return None;
-        }
-        value = value * 8 + u32::from(digit - b'0');
-    }
-    Some((u8::try_from(value).ok()?, rest.get(3..)?))
+    let digits = std::str::from_utf8(digits).ok()?;
+    Some((u8::from_str_radix(digits, 8).ok()?, rest.get(3..)?))
 }
 
 /// Prefixes of one letter that git puts before names.

@@ -7,7 +7,7 @@
 
 use super::name::strip_marks;
 use super::remark::{says_complete, says_new_file, states_file};
-use crate::text::trim;
+use crate::text::{is_in, trim};
 
 /// Returns true for the path of a file that the base has.
 pub(crate) type IsTracked<'t> = &'t dyn Fn(&[u8]) -> bool;
@@ -178,22 +178,12 @@ pub(super) fn without_bullet(line: &[u8]) -> &[u8] {
 }
 
 fn without_label(line: &[u8]) -> &[u8] {
-    const LABELS: [&[u8]; 8] = [
-        b"file:",
-        b"path:",
-        b"filename:",
-        b"file path:",
-        b"filepath:",
-        b"**file:**",
-        b"**path:**",
-        b"file name:",
-    ];
+    const LABELS: &str = "file:,path:,filename:,file path:,filepath:,**file:**,**path:**,file name:";
     let lower = line.to_ascii_lowercase();
-    LABELS
-        .iter()
-        .find(|label| lower.starts_with(label))
-        .and_then(|label| line.get(label.len()..))
-        .map_or(line, trim)
+    let label = LABELS
+        .split(',')
+        .find(|label| lower.starts_with(label.as_bytes()));
+    label.map_or(line, |label| trim(line.get(label.len()..).unwrap_or_default()))
 }
 
 /// Returns the one text between backticks on a line. Returns `None` if there is none, or more than one.
@@ -218,7 +208,6 @@ fn is_path(name: &[u8], marked: bool) -> bool {
 /// routes and alternatives, as `Input/Output`. Nor are versions, hosts, and products as `Node.js`.
 fn looks_like_path(name: &[u8]) -> bool {
     const BARE: &str = "Makefile,Dockerfile,Containerfile,Justfile,Gemfile,Rakefile,Procfile,LICENSE";
-    const HOSTS: [&[u8]; 4] = [b"com", b"net", b"org", b"io"];
     let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let dot = last.iter().rposition(|byte| *byte == b'.');
     let extension = dot.and_then(|dot| last.get(dot + 1..)).unwrap_or_default();
@@ -226,15 +215,15 @@ fn looks_like_path(name: &[u8]) -> bool {
     let is_product = is_bare && extension == b"js" && name.first().is_some_and(u8::is_ascii_uppercase);
     let is_extension = extension.iter().any(u8::is_ascii_alphabetic)
         && extension.iter().all(u8::is_ascii_alphanumeric)
-        && !(is_bare && HOSTS.contains(&extension));
-    BARE.split(',').any(|usual| usual.as_bytes() == last) || (is_extension && !is_product)
+        && !(is_bare && is_in("com,net,org,io", extension));
+    is_in(BARE, last) || (is_extension && !is_product)
 }
 
 /// Returns true for a name without an extension that only files have. Below a heading, another word is a chapter.
 fn is_usual_name(name: &[u8]) -> bool {
     const NAMES: &str = "AUTHORS,BUILD,CHANGELOG,CODEOWNERS,CONTRIBUTORS,COPYING,INSTALL,MAINTAINERS,NOTICE,OWNERS,PKGBUILD,README,\
         VERSION,WORKSPACE";
-    NAMES.split(',').any(|usual| usual.as_bytes() == name) || (name.len() > 4 && name.ends_with(b"file"))
+    is_in(NAMES, name) || (name.len() > 4 && name.ends_with(b"file"))
 }
 
 #[cfg(test)]

@@ -23,15 +23,7 @@ use crate::text::{is_in, is_page, split_lines, trim, trim_end};
 use crate::{Dialect, Refusal};
 
 /// Words with which a line of dots refers to the lines left out.
-const WORDS: [&str; 7] = [
-    "existing",
-    "rest of",
-    "unchanged",
-    "remain",
-    "same as",
-    "omitted",
-    "previous",
-];
+const WORDS: &str = "existing,rest of,unchanged,remain,same as,omitted,previous";
 
 /// Words, with commas between them, that a comment may contain next to a key word. With more than one other word it is
 /// an ordinary comment.
@@ -45,14 +37,7 @@ const KEY_WORDS: &str = "change,changes,continues,etc,existing,keep,keeps,kept,m
     remains,rest,same,snip,unchanged,unmodified,untouched,unver\u{e4}ndert,gleich,inchang\u{e9},inchang\u{e9}e,reste,cambios,igual,\
     resto,mant\u{e9}m";
 /// Key words of languages that do not put blanks between words: "omitted", "the rest", "no change", "as above".
-const KEY_TEXTS: [&str; 6] = [
-    "\u{7701}\u{7565}",
-    "\u{5176}\u{4f59}",
-    "\u{4e0d}\u{53d8}",
-    "\u{5909}\u{66f4}\u{306a}\u{3057}",
-    "\u{540c}\u{4e0a}",
-    "\u{4ee5}\u{4e0b}\u{7565}",
-];
+const KEY_TEXTS: &str = "\u{7701}\u{7565},\u{5176}\u{4f59},\u{4e0d}\u{53d8},\u{5909}\u{66f4}\u{306a}\u{3057},\u{540c}\u{4e0a},\u{4ee5}\u{4e0b}\u{7565}";
 
 /// Refuses a placeholder among the added lines of a file.
 pub(super) fn check_runs(
@@ -160,7 +145,7 @@ fn stands_for_others(line: &[u8], page: bool, lost: usize) -> bool {
     // code.
     let names = words.iter().filter(|word| !key(word) && !is_small(word)).count();
     let says = words.len() <= WORDS_AT_MOST && names <= 1 && words.iter().any(key);
-    let says = says || (words.len() <= 2 && KEY_TEXTS.iter().any(|key| text.contains(key)));
+    let says = says || (words.len() <= 2 && KEY_TEXTS.split(',').any(|key| text.contains(key)));
     (before && comment_text(line).is_some()) || (says && (behind || lost > 0))
 }
 
@@ -184,7 +169,7 @@ pub(crate) fn is_elision(line: &[u8]) -> bool {
     let dots = text.contains("...") || text.contains('…');
     text == "..."
         || text == "…"
-        || (dots && WORDS.iter().any(|word| text.contains(word)) && begins_or_ends(&text))
+        || (dots && WORDS.split(',').any(|word| text.contains(word)) && begins_or_ends(&text))
 }
 
 /// Returns true if the dots are at an end of the text: in the middle they belong to a sentence.
@@ -219,7 +204,7 @@ fn only_dots(line: &[u8]) -> bool {
 /// Returns true for `# ... existing code ...` and the like.
 fn dots_first(line: &[u8]) -> bool {
     let text = comment_text(line).unwrap_or_else(|| lower(line));
-    (text.starts_with("...") || text.starts_with('…')) && WORDS.iter().any(|word| text.contains(word))
+    (text.starts_with("...") || text.starts_with('…')) && WORDS.split(',').any(|word| text.contains(word))
 }
 
 /// Returns true for `# rest of file unchanged`, `// (remaining functions stay the same)` and the like.

@@ -27,7 +27,7 @@ use super::RawCall;
 use crate::Refusal;
 use crate::parse::json::{JsonRead, read_value};
 use crate::refusal::malformed;
-use crate::text::{TextLine, join_lines, trim};
+use crate::text::{TextLine, is_in, join_lines, trim};
 
 /// Mark in front of a call in JSON, and the mark between its name and its arguments.
 const MARKS: [(&str, Option<&str>); 7] = [
@@ -41,36 +41,13 @@ const MARKS: [(&str, Option<&str>); 7] = [
 ];
 
 /// Marks around calls that say nothing about them.
-const AROUND: [&str; 14] = [
-    "<｜tool▁calls▁begin｜>",
-    "<｜tool▁calls▁end｜>",
-    "<｜tool▁call▁end｜>",
-    "<｜end▁of▁sentence｜>",
-    "<|tool_calls_section_begin|>",
-    "<|tool_calls_section_end|>",
-    "<|tool_call_end|>",
-    "<|/tool_call|>",
-    "</tool_call>",
-    "<|start|>assistant",
-    "<|call|>",
-    "<|end|>",
-    "<|eot_id|>",
-    "<|im_end|>",
-];
+const AROUND: &str = "<｜tool▁calls▁begin｜>,<｜tool▁calls▁end｜>,<｜tool▁call▁end｜>,<｜end▁of▁sentence｜>,\
+    <|tool_calls_section_begin|>,<|tool_calls_section_end|>,<|tool_call_end|>,<|/tool_call|>,</tool_call>,<|start|>assistant,\
+    <|call|>,<|end|>,<|eot_id|>,<|im_end|>";
 
 /// Tools whose tags are their names, and whose arguments are read here. Tools with search/replace blocks in them are not:
 /// the reader of blocks finds their path in the tag above.
-const TOOLS: [&str; 9] = [
-    "write_to_file",
-    "write_file",
-    "search_and_replace",
-    "create_file",
-    "insert_content",
-    "delete_file",
-    "str_replace",
-    "edit_file",
-    "edit",
-];
+const TOOLS: &str = "write_to_file,write_file,search_and_replace,create_file,insert_content,delete_file,str_replace,edit_file,edit";
 
 /// Facts about an answer that were found before. Without it, each of many lines would search all lines below it.
 #[derive(Default)]
@@ -111,7 +88,7 @@ pub(in crate::parse) fn read_calls(
 /// Returns the text behind the marks that say nothing about a call.
 pub(in crate::parse) fn without_marks(text: &str) -> &str {
     let mut text = text.trim_start();
-    while let Some(rest) = AROUND.iter().find_map(|mark| text.strip_prefix(mark)) {
+    while let Some(rest) = AROUND.split(',').find_map(|mark| text.strip_prefix(mark)) {
         text = rest.trim_start();
     }
     text
@@ -220,7 +197,7 @@ fn opening(text: &str) -> Option<(String, String, &str)> {
     if inner == "tool_call" && !name.is_empty() && name.bytes().all(is_name) {
         return Some((inner.to_owned(), name.to_owned(), ""));
     }
-    let is_tool = TOOLS.contains(&inner) && (behind.trim().is_empty() || behind.trim().starts_with('<'));
+    let is_tool = is_in(TOOLS, inner) && (behind.trim().is_empty() || behind.trim().starts_with('<'));
     is_tool.then(|| (inner.to_owned(), inner.to_owned(), behind))
 }
 

@@ -7,22 +7,15 @@ use serde_json::Value;
 use super::table::PATCH;
 use super::{Arguments, find_argument};
 use crate::parse::blocks::opening_marks;
+use crate::text::begins_as;
 
 pub(super) const BEGIN_PATCH: &str = "*** Begin Patch";
 pub(super) const END_PATCH: &str = "*** End Patch";
 
 /// Returns true if a line of the text begins an edit.
 pub(super) fn begins_edit(text: &str) -> bool {
-    const STARTS: [&str; 7] = [
-        "diff --git ",
-        "--- ",
-        "*** Begin Patch",
-        "Index: ",
-        "@@ ",
-        "<<<<<<< SEARCH",
-        "------- SEARCH",
-    ];
-    let begins = |line: &str| STARTS.iter().any(|start| line.starts_with(start));
+    const STARTS: &str = "diff --git ;--- ;*** Begin Patch;Index: ;@@ ;<<<<<<< SEARCH;------- SEARCH";
+    let begins = |line: &str| begins_as(STARTS, line.as_bytes());
     text.contains('\n') && text.lines().any(begins)
 }
 
@@ -34,12 +27,8 @@ pub(super) fn holds_patch(object: &Arguments) -> bool {
 /// Returns the patch of a call whose text has no key that says so, as a patch in `content`. Returns `None` for any other
 /// call.
 pub(super) fn patch_in(arguments: &Arguments) -> Option<String> {
-    patch_operation(
-        arguments
-            .get("operation")
-            .and_then(Value::as_object)
-            .unwrap_or(arguments),
-    )
+    let operation = arguments.get("operation").and_then(Value::as_object);
+    patch_operation(operation.unwrap_or(arguments))
 }
 
 /// Returns a patch with the path that the call names next to it, in the form of its dialect. Returns `None` for a text
@@ -80,7 +69,7 @@ pub(super) fn shell_patch(arguments: &Arguments) -> Option<String> {
                     _ => None,
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+            _ => None,
         })?;
     let (before, rest) = script.split_once(BEGIN_PATCH)?;
     let (_, behind) = rest.rsplit_once(END_PATCH)?;
