@@ -97,10 +97,7 @@ impl<'h, 'a> PostImage<'h, 'a> {
             top: edge_at(&old, hunk.lines.iter(), (one.lead, one.trail), at_top),
             bottom: edge_at(&up, hunk.lines.iter().rev(), (one.trail, one.lead), at_bottom),
             bare,
-            stated: hunk
-                .stated
-                .new_start
-                .and_then(|line| usize::try_from(line).ok()?.checked_sub(1)),
+            stated: hunk.stated.new_line(),
             new,
         }
     }
@@ -352,11 +349,9 @@ fn count_same(lines: FileLines<'_>, start: usize, new: &[&HunkLine<'_>]) -> usiz
 /// the result, this proves the change, whatever repeats in the file.
 pub(crate) fn stands_as_stated(lines: FileLines<'_>, hunks: &[&Hunk<'_>]) -> bool {
     hunks.iter().all(|hunk| {
-        let start = hunk.stated.new_start.and_then(|line| usize::try_from(line).ok());
         let new: Vec<&HunkLine<'_>> = hunk.new_lines().collect();
-        start.is_some_and(|start| {
-            new.is_empty() || (start > 0 && count_same(lines, start - 1, &new) == new.len())
-        })
+        let stands = |start| count_same(lines, start, &new) == new.len();
+        (new.is_empty() && hunk.stated.new_start.is_some()) || hunk.stated.new_line().is_some_and(stands)
     })
 }
 

@@ -209,10 +209,7 @@ fn is_inside_replacement(text: &str, at: usize, inline: &TextReplacement<'_>) ->
     ) else {
         return false;
     };
-    let begins_line = |at: usize| {
-        at.checked_sub(1)
-            .is_none_or(|above| text.as_bytes().get(above) == Some(&b'\n'))
-    };
+    let begins_line = |at: usize| begins_line(text, at);
     replace.len() > search.len()
         && replace.match_indices(search).any(|(inside, _)| {
             let from = at.checked_sub(inside);
@@ -225,9 +222,13 @@ fn is_inside_replacement(text: &str, at: usize, inline: &TextReplacement<'_>) ->
 /// Returns true if the text at this offset begins and ends with its lines. Lines that an edit adds next to it may have
 /// been there before, as a bracket below a bracket; a longer word at its place was not.
 fn is_whole_lines(text: &str, at: usize, search: &str) -> bool {
-    let ends_line = |at: usize| at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n');
     let to = at + search.len();
-    ends_line(at) && (ends_line(to) || matches!(text.as_bytes().get(to), None | Some(b'\n' | b'\r')))
+    begins_line(text, at)
+        && (begins_line(text, to) || matches!(text.as_bytes().get(to), None | Some(b'\n' | b'\r')))
+}
+
+fn begins_line(text: &str, at: usize) -> bool {
+    at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n')
 }
 
 /// Turns byte ranges into splices of whole lines. Ranges that share a line become one splice.
@@ -235,12 +236,8 @@ fn splice_matches(lines: FileLines<'_>, content: &[u8], found: &[InlineMatch<'_>
     let mut order: Vec<(usize, &InlineMatch<'_>)> = found.iter().enumerate().collect();
     // Edits come in any order, and texts that overlap can only be seen side by side.
     order.sort_by_key(|(_, hit)| (hit.from, hit.to));
-    let meet = order.windows(2).find_map(|pair| match pair {
-        [(_, a), (index, b)] if b.from < a.to => Some((*index, b.first)),
-        _ => None,
-    });
-    if let Some((index, line)) = meet {
-        return InlineSearch::Missed(vec![(index, PlaceMiss::new(MissReason::Overlap, [line]))]);
+    if let Some([_, (index, hit)]) = order.array_windows().find(|[(_, a), (_, b)]| b.from < a.to) {
+        return InlineSearch::Missed(vec![(*index, PlaceMiss::new(MissReason::Overlap, [hit.first]))]);
     }
     let splices = order
         .chunk_by(|(_, a), (_, b)| b.first <= a.last)

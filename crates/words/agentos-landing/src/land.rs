@@ -230,9 +230,18 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
         notes: Vec::new(),
         partial: false,
     };
-    let tracked = TrackedPaths::of(base);
-    let parsed = parse(answer, &|path| tracked.has(path), &options.limits);
-    tracked.finish()?;
+    // The reader of titles cannot fail, so the first failure to read the base is kept until it returns.
+    let failure = RefCell::new(None);
+    let is_tracked = |path: &[u8]| {
+        is_file_of(base, path).unwrap_or_else(|error| {
+            failure.borrow_mut().get_or_insert(error);
+            false
+        })
+    };
+    let parsed = parse(answer, &is_tracked, &options.limits);
+    if let Some(error) = failure.take() {
+        return Err(LandError::Base(error));
+    }
     let landed = parsed
         .map_err(StopReason::Refused)
         .and_then(|parsed| land_parts(&parsed, answer.len(), base, options, &mut report));
@@ -289,47 +298,19 @@ fn stated_results<'p>(files: &'p [FileEdit<'_>]) -> Vec<&'p str> {
     ids.map(|(_, new)| new.as_str()).collect()
 }
 
-/// Questions of the reader of titles: whether the base has a file of a path.
-struct TrackedPaths<'b> {
-    base: &'b dyn Base,
-    /// First failure to read the base. `None` if there was none.
-    failure: RefCell<Option<BaseError>>,
-}
-
-impl<'b> TrackedPaths<'b> {
-    fn of(base: &'b dyn Base) -> Self {
-        Self {
-            base,
-            failure: RefCell::default(),
-        }
-    }
-
-    fn has(&self, path: &[u8]) -> bool {
-        /// Maximum length of a path that is looked up.
-        const LONGEST: usize = 1_024;
-        let path = std::str::from_utf8(path)
-            .ok()
-            .filter(|path| path.len() <= LONGEST);
-        // A name that leaves the repository is not in the base.
-        let Some(path) = path.and_then(|path| RepoPath::of_base(path).ok()) else {
-            return false;
-        };
-        match self.base.entry(path.as_str()) {
-            Ok(entry) => {
-                entry.is_some_and(|entry| matches!(entry.kind, EntryKind::File(_) | EntryKind::Symlink))
-            }
-            Err(error) => {
-                self.failure.borrow_mut().get_or_insert(error);
-                false
-            }
-        }
-    }
-
-    /// # Errors
-    /// Fails if the base could not be read.
-    fn finish(self) -> Result<(), BaseError> {
-        self.failure.into_inner().map_or(Ok(()), Err)
-    }
+/// Returns true if the base has a file or a link of this path.
+fn is_file_of(base: &dyn Base, path: &[u8]) -> Result<bool, BaseError> {
+    /// Maximum length of a path that is looked up.
+    const LONGEST: usize = 1_024;
+    let path = std::str::from_utf8(path)
+        .ok()
+        .filter(|path| path.len() <= LONGEST);
+    // A name that leaves the repository is not in the base.
+    let Some(path) = path.and_then(|path| RepoPath::of_base(path).ok()) else {
+        return Ok(false);
+    };
+    let entry = base.entry(path.as_str())?;
+    Ok(entry.is_some_and(|entry| matches!(entry.kind, EntryKind::File(_) | EntryKind::Symlink)))
 }
 
 fn refuse(mut report: LandingReport, refusal: Refusal) -> Result<LandedChange, LandError> {

@@ -196,6 +196,9 @@ pub(crate) enum MissReason {
     UncertainBlanks,
 }
 
+/// Outcome of the search for one hunk.
+pub(crate) type FoundPlace = Result<HunkPlace, PlaceMiss>;
+
 /// Hunk, prepared for the search.
 pub(crate) struct SoughtHunk<'h, 'a> {
     /// Hunk as parsed.
@@ -249,7 +252,7 @@ fn stated_line(hunk: &Hunk<'_>, insertion: bool) -> Option<usize> {
 pub(crate) fn locate_hunks(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
-) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
+) -> Result<Vec<FoundPlace>, Refusal> {
     let chosen = match place_as_stated(target, sought)? {
         Some(places) => places.into_iter().map(Ok).collect(),
         None => place_by_lines(target, sought)?,
@@ -288,7 +291,7 @@ pub(crate) fn locate_hunks(
 fn place_by_lines(
     target: &mut TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
-) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
+) -> Result<Vec<FoundPlace>, Refusal> {
     let mut found = Vec::with_capacity(sought.len());
     for one in sought {
         found.push(find_candidates(target, one)?);
@@ -326,8 +329,7 @@ fn place_as_stated(
     if !target.lines().is_empty() && !are_numbers_confirmed(target, sought)? {
         return Ok(None);
     }
-    let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
-    Ok(order::are_disjoint(sought, &starts).then_some(places))
+    Ok(order::are_disjoint(sought, &places).then_some(places))
 }
 
 /// Returns true if the file confirms the stated lines of hunks that fit there: one of the hunks has context, or lines

@@ -29,7 +29,7 @@ pub(crate) fn content_seen(
     let Some((_, resolved)) = parts.first() else {
         return Ok(None);
     };
-    let source = source_of(resolved);
+    let source = resolved.source();
     // What we sent is certain. The `index` line is only what the model wrote, so it is asked second.
     if let Some(sent) = context
         .options
@@ -63,15 +63,6 @@ pub(crate) fn content_seen(
         other = Some(content);
     }
     Ok(other.filter(|content| *content != old.content))
-}
-
-fn source_of(resolved: &ResolvedPart) -> &str {
-    match &resolved.action {
-        crate::resolve::PathAction::Move { from, .. } => from.as_str(),
-        crate::resolve::PathAction::Create
-        | crate::resolve::PathAction::Modify
-        | crate::resolve::PathAction::Delete => resolved.path.as_str(),
-    }
 }
 
 pub(crate) fn stale_refusal(path: &str, why: &str) -> Refusal {

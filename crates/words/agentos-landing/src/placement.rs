@@ -58,7 +58,6 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
     let found = locate_hunks(target, &sought)?;
     let mut reports = Vec::with_capacity(hunks.len());
     let mut all = Vec::new();
-    let mut complete = true;
     let mut placed = Vec::new();
     for (at, (one, found)) in sought.iter().zip(found).enumerate() {
         let mut report = unplaced_report(at, one.hunk);
@@ -81,23 +80,19 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
                         all.append(&mut new);
                     }
                     (Ok(_), AppliedState::Proven(start)) => {
-                        complete = false;
                         report_already_there(&mut report, start);
                     }
                     (Ok(_), AppliedState::Unproven(start)) => {
-                        complete = false;
                         let miss = PlaceMiss::new(MissReason::Unproven, [start]);
                         show_miss(target, one, &mut report, &miss);
                     }
                     (Err(UncertainBlanks), _) => {
-                        complete = false;
                         let miss = PlaceMiss::new(MissReason::UncertainBlanks, [place.start]);
                         show_miss(target, one, &mut report, &miss);
                     }
                 }
             }
             Err(why) => {
-                complete = false;
                 report_miss(target, one, &mut report, why)?;
             }
         }
@@ -106,7 +101,18 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
     withdraw_contested(target, &sought, &mut reports);
     // Hunks are placed in the order of the answer, but `join_splices` needs them in the order of the file.
     all.sort_by_key(|splice| (splice.start, splice.end));
-    Ok(collect_placed(&sought, reports, all, complete, &placed))
+    let (splices, part) = if placed.len() == sought.len() {
+        (Some(all), Vec::new())
+    } else if order::are_some_disjoint(&sought, &placed) {
+        (None, all)
+    } else {
+        (None, Vec::new())
+    };
+    Ok(PlacedHunks {
+        reports,
+        splices,
+        part,
+    })
 }
 
 /// Returns the words for the evidence by which one of several places was taken.
@@ -120,29 +126,6 @@ fn reason_chosen(one: &SoughtHunk<'_, '_>, place: &HunkPlace) -> String {
     };
     let others = place.others;
     format!("its lines are at {others} other places as well; {evidence} this one")
-}
-
-/// Returns the splices of all hunks. If a hunk has no place, returns those of the others for a partial landing, unless they
-/// touch each other.
-fn collect_placed(
-    sought: &[SoughtHunk<'_, '_>],
-    reports: Vec<HunkReport>,
-    all: Vec<LineSplice>,
-    complete: bool,
-    placed: &[(usize, usize)],
-) -> PlacedHunks {
-    let (splices, part) = if complete {
-        (Some(all), Vec::new())
-    } else if order::are_some_disjoint(sought, placed) {
-        (None, all)
-    } else {
-        (None, Vec::new())
-    };
-    PlacedHunks {
-        reports,
-        splices,
-        part,
-    }
 }
 
 /// Returns the outcome of JSON edits whose texts were all found by bytes. They state no line numbers, so each counts as
@@ -246,10 +229,8 @@ fn withdraw_contested(target: &TargetFile<'_>, sought: &[SoughtHunk<'_, '_>], re
         .filter_map(|(at, report)| Some((at, usize::try_from(report.found_line?.checked_sub(1)?).ok()?)))
         .collect();
     let contested = applied::contested(sought, &proven);
-    for (at, start) in &proven {
-        if contested.contains(at)
-            && let (Some(report), Some(one)) = (reports.get_mut(*at), sought.get(*at))
-        {
+    for (at, start) in proven.iter().filter(|(at, _)| contested.contains(at)) {
+        if let (Some(report), Some(one)) = (reports.get_mut(*at), sought.get(*at)) {
             *report = unplaced_report(*at, one.hunk);
             show_miss(
                 target,

@@ -12,7 +12,7 @@ use crate::context::LandingContext;
 use crate::file_change::PathStates;
 use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, ParsedAnswer, without_prefix};
 use crate::refusal::{ambiguous, malformed};
-use crate::resolve::{ContentLimits, PathAction, ResolvedPart, StopReason, resolve_part};
+use crate::resolve::{PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{excerpt, trim_end};
 use crate::{
     BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, Refusal, RefusalCode, RepoPath, whole,
@@ -50,12 +50,9 @@ pub(crate) fn plan_parts(
     let mut groups: BTreeMap<String, PathParts<'_, '_>> = BTreeMap::new();
     let mut bodies = HeaderCheck::default();
     // A byte of an answer can unpack to a thousand bytes, so all of it together is limited.
-    let mut limits = ContentLimits {
-        file_bytes: context.options.limits.file_bytes,
-        binary_bytes: context.options.limits.binary_bytes,
-    };
+    let mut limits = context.options.limits;
     for edit in &parsed.files {
-        let resolved = resolve_part(edit, context.base, limits);
+        let resolved = resolve_part(edit, context.base, &limits);
         match resolved.and_then(|resolved| bodies.check_header(edit, resolved)) {
             Ok(resolved) => {
                 if let Some(content) = &resolved.content {

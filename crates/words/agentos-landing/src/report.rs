@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::Refusal;
 
 /// Edit dialect in which a part of an answer is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
     /// Unified diff, with or without git's header lines.
+    #[default]
     UnifiedDiff,
     /// Search/replace blocks.
     SearchReplace,

@@ -8,12 +8,12 @@ mod names;
 
 use std::sync::Arc;
 
-use crate::parse::{EditBody, FileEdit, HeaderName, Hunk, LineMark};
+use crate::parse::{EditBody, FileEdit, HeaderName};
 use crate::path::{parent_dirs, split_name};
 use crate::placement::content_of;
 use crate::{
-    Base, BaseEntry, BaseError, ChangeError, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair,
-    RepoPath,
+    Base, BaseEntry, BaseError, ChangeError, EntryKind, FileMode, FileState, LandLimits, Refusal,
+    RefusalCode, Repair, RepoPath,
 };
 
 /// Action on a path.
@@ -61,6 +61,16 @@ pub(crate) enum StopReason {
     Base(BaseError),
 }
 
+impl ResolvedPart {
+    /// Returns the path of the base that the part changes: of the file itself, or of the one that is moved.
+    pub(crate) fn source(&self) -> &str {
+        match &self.action {
+            PathAction::Move { from, .. } => from.as_str(),
+            PathAction::Create | PathAction::Modify | PathAction::Delete => self.path.as_str(),
+        }
+    }
+}
+
 impl From<Refusal> for StopReason {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
@@ -73,20 +83,12 @@ impl From<BaseError> for StopReason {
     }
 }
 
-/// Limits on the contents of one part.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ContentLimits {
-    /// Maximum size of a file of the base.
-    pub file_bytes: usize,
-    /// Maximum size of the binary content before and after, together. A small answer can unpack to a large content.
-    pub binary_bytes: usize,
-}
-
-/// Resolves the names, the action, the modes and the content that is stated as a whole.
+/// Resolves the names, the action, the modes and the content that is stated as a whole. A small answer can unpack to a large
+/// content, so `limits` have what is left for binary content.
 pub(crate) fn resolve_part(
     edit: &FileEdit<'_>,
     base: &dyn Base,
-    limits: ContentLimits,
+    limits: &LandLimits,
 ) -> Result<ResolvedPart, StopReason> {
     let mut resolved = resolve_path(edit, base, limits.file_bytes)?;
     resolved.content = content::stated_content(edit, &mut resolved, limits.binary_bytes)?;
@@ -244,10 +246,10 @@ fn path_action(
     if (creates || deletes) && (edit.extended.new_mode.is_some() || edit.extended.old_mode.is_some()) {
         return malformed("is created or deleted, but also changes its mode");
     }
-    if creates && edit.hunks().iter().any(has_old) {
+    if creates && edit.hunks().iter().any(|hunk| hunk.old_lines().next().is_some()) {
         return malformed("is stated as new, but its hunks contain old lines");
     }
-    if deletes && edit.hunks().iter().any(has_new) {
+    if deletes && edit.hunks().iter().any(|hunk| hunk.new_lines().next().is_some()) {
         return malformed("is stated as deleted, but its hunks keep lines");
     }
     match entry {
@@ -335,28 +337,18 @@ fn missing_path(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<StopR
     Ok(refusal.into())
 }
 
-fn has_old(hunk: &Hunk<'_>) -> bool {
-    hunk.lines.iter().any(|line| line.mark != LineMark::Add)
-}
-
-fn has_new(hunk: &Hunk<'_>) -> bool {
-    hunk.lines.iter().any(|line| line.mark != LineMark::Remove)
-}
-
 /// Returns true for a part that describes a new file without `/dev/null` or `new file mode`: one hunk of added lines
 /// that states no old line.
 fn describes_new_file(edit: &FileEdit<'_>) -> bool {
-    match &edit.body {
-        EditBody::Whole(_) => true,
-        EditBody::Hunks(hunks) => match hunks.as_slice() {
-            [only] => {
-                let stated = only.stated;
-                !has_old(only)
-                    && stated.old_count.is_none_or(|count| count == 0)
-                    && stated.old_start.is_none_or(|start| start == 0)
-            }
-            _ => false,
-        },
+    match (&edit.body, edit.hunks()) {
+        (EditBody::Whole(_), _) => true,
+        (EditBody::Hunks(_), [only]) => {
+            let (start, count) = (only.stated.old_start, only.stated.old_count);
+            only.old_lines().next().is_none()
+                && count.is_none_or(|count| count == 0)
+                && start.is_none_or(|start| start == 0)
+        }
+        (EditBody::Hunks(_), _) => false,
     }
 }
 

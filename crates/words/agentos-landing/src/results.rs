@@ -67,11 +67,8 @@ fn check_file(file: &FileChange, dialect: Dialect) -> Result<(), Refusal> {
     let Some(new) = file.new.as_ref().filter(|new| !new.is_binary()) else {
         return Ok(());
     };
-    let base: &[u8] = file
-        .old
-        .as_ref()
-        .map(|old| old.content.as_ref())
-        .unwrap_or_default();
+    let old = file.old.as_ref();
+    let base: &[u8] = old.map(|old| old.content.as_ref()).unwrap_or_default();
     // Few lines of a large file change, and only those are compared.
     let shown = ShownLines::of(base, &new.content, 0);
     let [old, added] = [shown.before, shown.after].map(|lines| {
@@ -155,34 +152,24 @@ fn is_fence(line: &[u8]) -> bool {
 }
 
 fn check_wrappers(path: &str, old: &[u8], new: &[u8], runs: &[ChangedRun<'_>]) -> Result<(), Refusal> {
-    let is_suspect = |line: &&[u8]| is_fence(line) || trim(line).starts_with(b"<![CDATA[");
+    let opens_data = |line: &[u8]| trim(line).starts_with(b"<![CDATA[");
+    let is_suspect = |line: &&[u8]| is_fence(line) || opens_data(line);
     if !runs.iter().any(|run| run.added.iter().any(is_suspect)) {
         return Ok(());
     }
     let lines = split_lines(new);
-    let said: Vec<&[u8]> = lines
+    let said = lines
         .iter()
         .map(|line| trim_end(line.text))
-        .filter(|line| !line.is_empty())
-        .collect();
-    let (first, last) = (
-        said.first().copied().unwrap_or_default(),
-        said.last().copied().unwrap_or_default(),
-    );
+        .filter(|line| !line.is_empty());
+    let said: Vec<&[u8]> = said.collect();
+    let [first, last] = [said.first(), said.last()].map(|line| line.copied().unwrap_or_default());
     let has = |starts: &dyn Fn(&[u8]) -> bool| split_lines(old).iter().any(|line| starts(line.text));
-    let opens_data = |line: &[u8]| trim(line).starts_with(b"<![CDATA[");
     let is_data = |first: &[u8], last: &[u8]| opens_data(first) && trim(last).ends_with(b"]]>");
-    const XML: [&str; 9] = [
-        ".xml", ".svg", ".xsd", ".xsl", ".xhtml", ".html", ".htm", "proj", ".rss",
-    ];
-    let is_xml = XML.iter().any(|ending| path.ends_with(ending));
-    let data_in_runs = || {
-        !is_xml
-            && runs
-                .iter()
-                .filter_map(ChangedRun::ends)
-                .any(|(first, last)| is_data(first, last))
-    };
+    const XML: &str = ".xml,.svg,.xsd,.xsl,.xhtml,.html,.htm,proj,.rss";
+    let is_xml = XML.split(',').any(|ending| path.ends_with(ending));
+    let mut ends = runs.iter().filter_map(ChangedRun::ends);
+    let mut data_in_runs = || !is_xml && ends.any(|(first, last)| is_data(first, last));
     if (is_data(first, last) || data_in_runs()) && !has(&opens_data) {
         return Err(wrapped("CDATA"));
     }
@@ -220,12 +207,7 @@ fn check_numbers(old: &[u8], runs: &[ChangedRun<'_>]) -> Result<(), Refusal> {
     let is_listing = |run: &ChangedRun<'_>| {
         let said = run.added.iter().filter(|line| !line.is_empty());
         let numbers: Option<Vec<u64>> = said.map(|line| Some(line_number(line)?.0)).collect();
-        numbers.is_some_and(|numbers| {
-            numbers.len() > 1
-                && numbers
-                    .windows(2)
-                    .all(|pair| matches!(pair, [a, b] if a + 1 == *b))
-        })
+        numbers.is_some_and(|numbers| numbers.len() > 1 && numbers.is_sorted_by(|a, b| a + 1 == *b))
     };
     let has_number = |line: &TextLine<'_>| line_number(line.text).is_some();
     if runs.iter().any(is_listing) && !split_lines(old).iter().any(has_number) {

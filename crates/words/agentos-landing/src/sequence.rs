@@ -176,14 +176,10 @@ fn contradicts_itself(outcome: &PlanOutcome) -> bool {
         let refusal = report.refusal.as_ref();
         refusal.is_some_and(|refusal| refusal.code == RefusalCode::Malformed)
     };
-    let mut paths: Vec<&str> = outcome
-        .states
-        .iter()
-        .flatten()
-        .map(|(path, _, _)| path.as_str())
-        .collect();
+    let paths = outcome.states.iter().flatten().map(|(path, _, _)| path.as_str());
+    let mut paths: Vec<&str> = paths.collect();
     paths.sort_unstable();
-    paths.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) || outcome.reports.iter().any(refused)
+    paths.array_windows().any(|[a, b]| a == b) || outcome.reports.iter().any(refused)
 }
 
 /// Returns true if something is refused, and every refusal is for a missing text or one that is there already.

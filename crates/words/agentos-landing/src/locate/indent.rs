@@ -172,19 +172,11 @@ impl IndentShift {
     /// Returns true if the rule applies to the added lines. Lines that already use the file's kind of blanks were not
     /// damaged.
     pub(crate) fn applies_to(&self, added: &[&HunkLine<'_>]) -> bool {
-        let any = |blank: u8| {
-            added
-                .iter()
-                .any(|line| leading_blanks(&line.text).contains(&blank))
-        };
+        let has_tab = |line: &&HunkLine<'_>| leading_blanks(&line.text).contains(&b'\t');
         match self {
             Self::Same => false,
-            Self::Deeper(_)
-            | Self::Shallower(_)
-            | Self::LostBlank { .. }
-            | Self::ToSpaces(_)
-            | Self::Aligned(_) => true,
-            Self::ToTabs(_) => !any(b'\t'),
+            Self::ToTabs(_) => !added.iter().any(has_tab),
+            _ => true,
         }
     }
 

@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{
-    HunkPlace, IndentShift, MatchLevel, MissReason, PlaceMiss, SoughtHunk, TargetFile, anchors, fits_exactly,
-    heading, indent, place_at,
+    FoundPlace, HunkPlace, IndentShift, MatchLevel, MissReason, PlaceMiss, SoughtHunk, TargetFile, anchors,
+    fits_exactly, heading, indent, place_at,
 };
 use crate::Refusal;
 use crate::parse::{HunkLine, LineMark};
@@ -27,7 +27,7 @@ use crate::text::{TextLine, leading_blanks, trim, trim_end};
 pub(super) fn places_by_new_lines(
     target: &TargetFile<'_>,
     sought: &[SoughtHunk<'_, '_>],
-    chosen: &[Result<HunkPlace, PlaceMiss>],
+    chosen: &[FoundPlace],
 ) -> Result<Vec<Option<usize>>, Refusal> {
     let mut placed: Vec<(usize, usize)> = chosen
         .iter()
@@ -42,12 +42,8 @@ pub(super) fn places_by_new_lines(
         let Some(one) = sought.get(at) else { continue };
         let grown = longer.entry(one.hunk.part.0).or_default();
         target.budget.spend(one.hunk.lines.len())?;
-        let new = one
-            .hunk
-            .stated
-            .new_start
-            .and_then(|line| usize::try_from(line).ok());
-        let meant = new.and_then(|line| line.checked_sub(1)?.checked_add_signed(-*grown));
+        let new = one.hunk.stated.new_line();
+        let meant = new.and_then(|line| line.checked_add_signed(-*grown));
         let other = meant.filter(|meant| one.stated == Some(start) && *meant != start);
         if let (Some(slot), false) = (others.get_mut(at), one.old.is_empty()) {
             *slot = other.filter(|meant| fits_exactly(target, one, *meant));
@@ -103,7 +99,7 @@ pub(super) fn accept_place(
     target: &TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
     place: HunkPlace,
-) -> Result<HunkPlace, PlaceMiss> {
+) -> FoundPlace {
     let below = target.lines().below(place.start + one.old.len());
     let more = &one.hunk.continuation;
     let same = |(line, more): (TextLine<'_>, &Cow<'_, [u8]>)| trim_end(line.text) == trim_end(more);

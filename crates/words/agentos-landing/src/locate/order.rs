@@ -10,7 +10,7 @@
 //! | the hunks are in several parts | the one placement in the order of the stated lines; without them each part by itself ([`across_parts`]) |
 //! | more than one placement is left | `ambiguous` ([`report_undecided`]) |
 
-use super::{HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, says_place};
+use super::{FoundPlace, HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, says_place};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 
@@ -38,10 +38,13 @@ fn may_follow(a: LineSpan, b: LineSpan) -> bool {
     b.start >= a.core_end && b.core_start >= a.end
 }
 
-/// Returns true if hunks at these starts do not touch each other's changes, in any order.
-pub(crate) fn are_disjoint(sought: &[SoughtHunk<'_, '_>], starts: &[usize]) -> bool {
-    let placed: Vec<(usize, usize)> = starts.iter().copied().enumerate().collect();
-    are_some_disjoint(sought, &placed)
+/// Returns true if hunks at these places do not touch each other's changes, in any order.
+pub(crate) fn are_disjoint<'p>(
+    sought: &[SoughtHunk<'_, '_>],
+    places: impl IntoIterator<Item = &'p HunkPlace>,
+) -> bool {
+    let starts = places.into_iter().map(|place| place.start);
+    are_some_disjoint(sought, &starts.enumerate().collect::<Vec<_>>())
 }
 
 /// Returns true if some of the hunks do not touch each other's changes. `placed` has the number and the start of
@@ -52,9 +55,7 @@ pub(crate) fn are_some_disjoint(sought: &[SoughtHunk<'_, '_>], placed: &[(usize,
         .filter_map(|(at, start)| Some(hunk_span(sought.get(*at)?, *start)))
         .collect();
     spans.sort_by_key(|span| (span.core_start, span.core_end));
-    spans
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if may_follow(*a, *b)))
+    spans.array_windows().all(|[a, b]| may_follow(*a, *b))
 }
 
 /// Chooses the places of all hunks from their candidates.
@@ -62,7 +63,7 @@ pub(crate) fn choose_places(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
     target: &TargetFile<'_>,
-) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
+) -> Result<Vec<FoundPlace>, Refusal> {
     if found.iter().any(Vec::is_empty) {
         return Ok(sought
             .iter()
@@ -73,10 +74,10 @@ pub(crate) fn choose_places(
     if let Some(stated) = places_as_stated(sought, found) {
         return Ok(stated.into_iter().map(Ok).collect());
     }
-    let one_part = sought
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if a.hunk.part.0 == b.hunk.part.0));
-    if one_part {
+    if sought
+        .array_windows()
+        .all(|[a, b]| a.hunk.part.0 == b.hunk.part.0)
+    {
         within_part(sought, found, target.budget)
     } else {
         across_parts(sought, found, target.budget)
@@ -89,11 +90,11 @@ fn within_part(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
     budget: &WorkBudget,
-) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
+) -> Result<Vec<FoundPlace>, Refusal> {
     let answer: Vec<usize> = (0..sought.len()).collect();
     let by_answer = feasible_candidates(sought, found, &answer, budget)?;
     let by_lines = match order_of_lines(sought) {
-        Some(order) if order != answer => Some(feasible_candidates(sought, found, &order, budget)?),
+        Some(order) if order != answer => feasible_candidates(sought, found, &order, budget)?,
         Some(_) | None => None,
     };
     Ok(choose_placement(sought, found, by_answer, by_lines))
@@ -105,7 +106,7 @@ fn across_parts(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
     budget: &WorkBudget,
-) -> Result<Vec<Result<HunkPlace, PlaceMiss>>, Refusal> {
+) -> Result<Vec<FoundPlace>, Refusal> {
     if let Some(order) = order_of_lines(sought) {
         let by_lines = feasible_candidates(sought, found, &order, budget)?;
         return Ok(choose_placement(sought, found, by_lines, None));
@@ -117,23 +118,15 @@ fn across_parts(
         rest = others;
         chosen.append(&mut within_part(part, these, budget)?);
     }
-    let places: Option<Vec<usize>> = chosen
-        .iter()
-        .map(|one| one.as_ref().ok().map(|place| place.start))
-        .collect();
     // Each part was placed by itself, so two parts may still claim the same lines.
-    if places.is_some_and(|starts| !are_disjoint(sought, &starts)) {
+    if chosen.iter().all(Result::is_ok) && !are_disjoint(sought, chosen.iter().flatten()) {
         return Ok(all_overlap(found));
     }
     Ok(chosen)
 }
 
 /// Judges one hunk by itself, for the report of a file in which another hunk has no place.
-fn place_alone(
-    one: &SoughtHunk<'_, '_>,
-    places: &[HunkPlace],
-    length: usize,
-) -> Result<HunkPlace, PlaceMiss> {
+fn place_alone(one: &SoughtHunk<'_, '_>, places: &[HunkPlace], length: usize) -> FoundPlace {
     match places {
         [only] => Ok(only.clone()),
         [] if one.old.is_empty() && length > 0 => Err(PlaceMiss::new(MissReason::NoOldLines, [])),
@@ -151,7 +144,7 @@ fn miss_of(reason: MissReason, places: &[HunkPlace]) -> PlaceMiss {
     PlaceMiss::new(reason, starts)
 }
 
-fn all_overlap(found: &[Vec<HunkPlace>]) -> Vec<Result<HunkPlace, PlaceMiss>> {
+fn all_overlap(found: &[Vec<HunkPlace>]) -> Vec<FoundPlace> {
     let misses = found.iter().map(|places| miss_of(MissReason::Overlap, places));
     misses.map(Err).collect()
 }
@@ -166,8 +159,7 @@ fn places_as_stated(sought: &[SoughtHunk<'_, '_>], found: &[Vec<HunkPlace>]) -> 
         let stated = one.stated?;
         places.push(candidates.iter().find(|place| place.start == stated)?.clone());
     }
-    let starts: Vec<usize> = places.iter().map(|place| place.start).collect();
-    are_disjoint(sought, &starts).then_some(places)
+    are_disjoint(sought, &places).then_some(places)
 }
 
 /// Returns the order of the hunks by stated line. `None` if a line is missing or stated twice.
@@ -178,7 +170,7 @@ fn order_of_lines(sought: &[SoughtHunk<'_, '_>]) -> Option<Vec<usize>> {
         .map(|(at, one)| one.stated.map(|line| (line, at)))
         .collect::<Option<Vec<_>>>()?;
     stated.sort_unstable();
-    let distinct = stated.windows(2).all(|pair| matches!(pair, [a, b] if a.0 < b.0));
+    let distinct = stated.is_sorted_by(|a, b| a.0 < b.0);
     distinct.then(|| stated.into_iter().map(|(_, at)| at).collect())
 }
 
@@ -237,42 +229,34 @@ fn feasible_candidates(
 }
 
 /// Takes the only placement that is left, if the order of the answer and that of the stated lines do not contradict
-/// each other. `by_lines` is `None` if the two orders are the same.
+/// each other. `by_lines` is `None` if the two orders are the same, or if the second has no placement.
 fn choose_placement(
     sought: &[SoughtHunk<'_, '_>],
     found: &[Vec<HunkPlace>],
     by_answer: Option<Vec<Vec<HunkPlace>>>,
-    by_lines: Option<Option<Vec<Vec<HunkPlace>>>>,
-) -> Vec<Result<HunkPlace, PlaceMiss>> {
+    by_lines: Option<Vec<Vec<HunkPlace>>>,
+) -> Vec<FoundPlace> {
     let answer = by_answer.as_deref().and_then(only_candidates);
-    let lines = by_lines
-        .as_ref()
-        .and_then(Option::as_deref)
-        .and_then(only_candidates);
-    let all_alone = only_candidates(found);
-    let lines_allow = |places: &[HunkPlace]| match by_lines.as_ref().and_then(Option::as_deref) {
-        Some(kept) => places.iter().zip(kept).all(|(place, kept)| kept.contains(place)),
-        None => true,
+    let lines = by_lines.as_deref().and_then(only_candidates);
+    let lines_allow = |places: &[HunkPlace]| {
+        let mut pairs = places.iter().zip(by_lines.iter().flatten());
+        pairs.all(|(place, kept)| kept.contains(place))
     };
-    match (answer, lines) {
+    match (answer, lines, only_candidates(found)) {
         // One placement in the order of the answer; the stated order leaves several, and this one must be among them.
-        (Some(places), None) if lines_allow(&places) => all_placed(places),
-        (Some(a), Some(b)) if a == b => all_placed(a),
+        (Some(places), None, _) if lines_allow(&places) => all_placed(places),
+        (Some(a), Some(b), _) if a == b => all_placed(a),
         // No placement in the order of the answer: the hunks were not written from the top of the file down.
-        (None, Some(places)) if by_answer.is_none() => all_placed(places),
-        (None, None) if by_answer.is_none() && all_alone.is_some() => {
-            let places = all_alone.unwrap_or_default();
-            let at: Vec<usize> = places.iter().map(|place| place.start).collect();
-            if are_disjoint(sought, &at) {
-                return all_placed(places);
-            }
-            all_overlap(found)
-        }
-        (Some(_) | None, Some(_) | None) => report_undecided(found, by_answer),
+        (None, Some(places), _) if by_answer.is_none() => all_placed(places),
+        (None, None, Some(places)) if by_answer.is_none() => match are_disjoint(sought, &places) {
+            true => all_placed(places),
+            false => all_overlap(found),
+        },
+        (_, _, _) => report_undecided(found, by_answer),
     }
 }
 
-fn all_placed(places: Vec<HunkPlace>) -> Vec<Result<HunkPlace, PlaceMiss>> {
+fn all_placed(places: Vec<HunkPlace>) -> Vec<FoundPlace> {
     places.into_iter().map(Ok).collect()
 }
 
@@ -287,10 +271,7 @@ fn only_candidates(found: &[Vec<HunkPlace>]) -> Option<Vec<HunkPlace>> {
         .collect()
 }
 
-fn report_undecided(
-    found: &[Vec<HunkPlace>],
-    by_answer: Option<Vec<Vec<HunkPlace>>>,
-) -> Vec<Result<HunkPlace, PlaceMiss>> {
+fn report_undecided(found: &[Vec<HunkPlace>], by_answer: Option<Vec<Vec<HunkPlace>>>) -> Vec<FoundPlace> {
     let overlap = by_answer.is_none();
     let left = by_answer.unwrap_or_else(|| found.to_vec());
     left.iter()

@@ -116,12 +116,13 @@ impl FoundCalls {
         const DEPTH: usize = 128;
         match value {
             _ if depth > DEPTH => Ok(()),
-            Value::Array(values) => values
-                .iter()
-                .try_for_each(|value| self.walk(value, alone, depth + 1)),
+            Value::Array(values) => {
+                let mut values = values.iter();
+                values.try_for_each(|value| self.walk(value, alone, depth + 1))
+            }
             Value::Object(object) => self.walk_object(object, alone, depth),
             Value::String(text) => self.walk_text(text, depth),
-            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -145,18 +146,14 @@ impl FoundCalls {
                 return match serde_json::from_str(text) {
                     Ok(Value::Object(arguments)) => self.add(Some(name), &arguments),
                     // A tool of free text.
-                    Ok(_) | Err(_) if begins_edit(text) => {
-                        self.patches.push(text.clone());
-                        Ok(())
-                    }
-                    Ok(_) | Err(_) => self.skip(name),
+                    _ if begins_edit(text) => self.add_patch(text.clone()),
+                    _ => self.skip(name),
                 };
             }
             (_, _) => {}
         }
         if let Some(patch) = patch_operation(object) {
-            self.patches.push(patch);
-            return Ok(());
+            return self.add_patch(patch);
         }
         let has = |keys: &str| find_argument(object, keys, Some).is_some();
         let edits = has(OLD) && has(NEW) || has("command") && has(TEXT) || has("insert_line");
@@ -167,10 +164,8 @@ impl FoundCalls {
             return self.skip("an edit with `apply: false` or `dry_run: true`");
         }
         if let Some(Value::Array(files)) = object.get("files") {
-            self.runs |= !alone
-                && files
-                    .iter()
-                    .any(|file| text_of(file, PATH).is_some() && text_of(file, TEXT).is_some());
+            let is_file = |file: &Value| text_of(file, PATH).is_some() && text_of(file, TEXT).is_some();
+            self.runs |= !alone && files.iter().any(is_file);
             if self.runs {
                 return self.skip("a list of files in JSON");
             }
@@ -183,14 +178,11 @@ impl FoundCalls {
 
     /// Adds a file of a list that says by its name that it holds files.
     fn add_file(&mut self, file: &Value, depth: usize) -> Result<(), Refusal> {
+        let is_known = |key: &String| is_in(PATH, key) || is_in(TEXT, key) || is_remark(key);
         match (text_of(file, PATH), text_of(file, TEXT), file.as_object()) {
-            (Some(path), Some(content), Some(object))
-                if object
-                    .keys()
-                    .all(|key| is_in(PATH, key) || is_in(TEXT, key) || is_remark(key)) =>
-            {
-                self.edits
-                    .push(whole_file(path.trim(), content, FileClaim::Title));
+            (Some(path), Some(content), Some(object)) if object.keys().all(is_known) => {
+                let edit = whole_file(path.trim(), content, FileClaim::Title);
+                self.edits.push(edit);
                 Ok(())
             }
             (_, _, _) => self.walk(file, true, depth + 1),
@@ -203,22 +195,26 @@ impl FoundCalls {
         Ok(())
     }
 
+    fn add_patch(&mut self, patch: String) -> Result<(), Refusal> {
+        self.patches.push(patch);
+        Ok(())
+    }
+
     /// Adds the edits of one call.
     fn add(&mut self, name: Option<&str>, arguments: &Arguments) -> Result<(), Refusal> {
         let text = |keys: &str| find_argument(arguments, keys, Value::as_str);
-        let mut kind = kind_of(name, text(MODE));
-        if flag(arguments, APPEND) == Some(true) {
-            kind = ToolKind::Appends;
-        }
+        let kind = match flag(arguments, APPEND) {
+            Some(true) => ToolKind::Appends,
+            _ => kind_of(name, text(MODE)),
+        };
         let called = name.unwrap_or("edit");
         if kind == ToolKind::Reads || is_off(arguments) {
             self.notes
                 .push(format!("a call of `{called}` was skipped: it changes no file"));
             return Ok(());
         }
-        let has_more = text(TEXT).is_some()
-            || text(OLD).is_some()
-            || find_argument(arguments, EDITS, read_list).is_some();
+        let list = find_argument(arguments, EDITS, read_list);
+        let has_more = text(TEXT).or(text(OLD)).is_some() || list.is_some();
         if has_more && text(PATCH).is_some_and(begins_edit) {
             return Err(malformed(format!(
                 "a call of `{called}` has a patch and other edits, which cannot be read in one way"
@@ -235,33 +231,23 @@ impl FoundCalls {
                 );
                 return Err(malformed(message));
             }
-            self.patches.push(patch);
-            return Ok(());
+            return self.add_patch(patch);
         }
         if kind == ToolKind::Runs {
-            return match shell_patch(arguments) {
-                Some(patch) => {
-                    self.patches.push(patch);
-                    Ok(())
-                }
-                None => {
-                    self.runs = true;
-                    self.skip(called)
-                }
-            };
+            if let Some(patch) = shell_patch(arguments) {
+                return self.add_patch(patch);
+            }
+            self.runs = true;
+            return self.skip(called);
         }
         if let (None, Some(edit)) = (text(EDITS), patch_in(arguments)) {
-            self.patches.push(edit);
-            return Ok(());
+            return self.add_patch(edit);
         }
         check_mode(called, arguments)?;
         if flag(arguments, PATTERN) == Some(true) {
-            return Err(
-                malformed(format!("`{called}` replaces by a pattern, which is not read"))
-                    .hint("give the old text as it is in the file"),
-            );
+            let message = format!("`{called}` replaces by a pattern, which is not read");
+            return Err(malformed(message).hint("give the old text as it is in the file"));
         }
-        let list = find_argument(arguments, EDITS, read_list);
         let each = list.iter().flatten().map(|edit| text_of(edit, PATH));
         let Some(path) = text(PATH).or_else(|| each.flatten().next()).map(str::trim) else {
             return self.skip(called);
@@ -348,19 +334,17 @@ impl FoundCalls {
     /// Notes arguments of unknown names: the file must have the old text, so they cannot move the edit.
     fn report_unknown(&mut self, call: &CallOf<'_>) {
         // A list or an object may be further edits.
-        if call.unknown().any(|name| {
-            call.arguments
-                .get(name)
-                .is_some_and(|value| value.is_array() || value.is_object())
-        }) {
+        let holds_more = |value: &Value| value.is_array() || value.is_object();
+        if call
+            .unknown()
+            .any(|name| call.arguments.get(name).is_some_and(holds_more))
+        {
             self.other.get_or_insert_with(|| call.called.to_owned());
         }
+        let called = call.called;
         let notes = call.unknown().map(|argument| {
             let argument = excerpt(argument.as_bytes(), 60);
-            format!(
-                "the argument `{argument}` of a call of `{}` was ignored",
-                call.called
-            )
+            format!("the argument `{argument}` of a call of `{called}` was ignored")
         });
         self.notes.extend(notes);
     }
@@ -423,7 +407,7 @@ fn flag(arguments: &Arguments, keys: &str) -> Option<bool> {
     find_argument(arguments, keys, |value| match value {
         Value::Bool(value) => Some(*value),
         Value::String(text) => text.trim().to_ascii_lowercase().parse().ok(),
-        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+        _ => None,
     })
 }
 
@@ -462,7 +446,7 @@ fn read_list(value: &Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(list) => Some(list.clone()),
         Value::String(text) => serde_json::from_str(text).ok(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        _ => None,
     }
 }
 

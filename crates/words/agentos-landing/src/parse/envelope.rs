@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::cursor::{LineCursor, parse_fence};
-use super::hunk::parse_header;
+use super::hunk::{BodyLine, classify_line, parse_header};
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, missing_mark};
 use crate::refusal::malformed;
 use crate::text::{TextLine, trim};
@@ -71,10 +71,11 @@ pub(super) fn opens_envelope(text: &[u8]) -> bool {
 
 /// Refuses an answer without an end line that ends in a changed line without a line ending: it may have been cut off.
 fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
-    let last = parsed.files.last().and_then(|edit| edit.hunks().last());
-    let changes = last
-        .and_then(|hunk| hunk.lines.last())
-        .is_some_and(|line| line.mark != LineMark::Context);
+    let last = parsed
+        .files
+        .last()
+        .and_then(|edit| edit.hunks().last()?.lines.last());
+    let changes = last.is_some_and(|line| line.mark != LineMark::Context);
     if cursor.is_done() && cursor.lacks_final_newline() && changes {
         return Err(
             malformed("the answer ends inside a hunk: it may have been cut off")
@@ -188,12 +189,9 @@ fn read_added_file<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Hunk<'a>, Refu
     let mut hunk = Hunk::default();
     while let Some(line) = cursor.line(cursor.at) {
         if line.is_empty() {
-            let rest = (cursor.at..).map_while(|index| cursor.line(index));
-            if rest
-                .into_iter()
-                .find(|line| !line.is_empty())
-                .is_some_and(|line| line.starts_with(b"+"))
-            {
+            let mut rest = (cursor.at..).map_while(|index| cursor.line(index));
+            let next = rest.find(|line| !line.is_empty());
+            if next.is_some_and(|line| line.starts_with(b"+")) {
                 return Err(malformed("an empty line is between the lines of an added file")
                     .hint("begin every line of an added file with `+`, empty ones too"));
             }
@@ -263,20 +261,17 @@ fn close_hunk<'a>(open: &mut Hunk<'a>, hunks: &mut Vec<Hunk<'a>>) {
 }
 
 fn body_line<'a>(open: &mut Hunk<'a>, line: &'a [u8]) {
-    let parsed = match line.split_first() {
-        Some((b' ', text)) => HunkLine::new(LineMark::Context, text),
-        Some((b'+', text)) => HunkLine::new(LineMark::Add, text),
-        Some((b'-', text)) => HunkLine::new(LineMark::Remove, text),
-        // Empty line without its mark. `no_newline` marks it until it is known whether it is a gap at the end of the
-        // hunk.
-        None => HunkLine {
-            no_newline: true,
-            ..HunkLine::new(LineMark::Context, line)
-        },
-        Some(_) => {
+    let (mark, text) = match classify_line(line) {
+        BodyLine::Marked(mark, text) => (mark, text),
+        BodyLine::Empty => (LineMark::Context, line),
+        BodyLine::NoNewline | BodyLine::Unmarked(_) => {
             open.repairs.push(missing_mark());
-            HunkLine::new(LineMark::Context, line)
+            (LineMark::Context, line)
         }
     };
-    open.lines.push(parsed);
+    open.lines.push(HunkLine {
+        // Marks an empty line without its mark until it is known whether it is a gap at the end of the hunk.
+        no_newline: line.is_empty(),
+        ..HunkLine::new(mark, text)
+    });
 }

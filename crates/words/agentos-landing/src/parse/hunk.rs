@@ -77,7 +77,7 @@ fn parse_number(text: &[u8]) -> Option<u64> {
 }
 
 /// Line of a body, by its meaning.
-enum BodyLine<'a> {
+pub(super) enum BodyLine<'a> {
     /// Line with a mark, and its text without the mark.
     Marked(LineMark, &'a [u8]),
     /// Empty line: blank context whose mark got lost, or the end.
@@ -88,7 +88,7 @@ enum BodyLine<'a> {
     Unmarked(&'a [u8]),
 }
 
-fn classify_line(line: &[u8]) -> BodyLine<'_> {
+pub(super) fn classify_line(line: &[u8]) -> BodyLine<'_> {
     match line.split_first() {
         None => BodyLine::Empty,
         Some((b' ', rest)) => BodyLine::Marked(LineMark::Context, rest),

@@ -83,6 +83,13 @@ pub(crate) struct StatedLines {
     pub new_count: Option<u64>,
 }
 
+impl StatedLines {
+    /// Returns the first new line; 0 is the first of the file. Returns `None` if the header states none.
+    pub(crate) fn new_line(&self) -> Option<usize> {
+        usize::try_from(self.new_start?).ok()?.checked_sub(1)
+    }
+}
+
 /// Search text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextReplacement<'a> {
@@ -226,7 +233,7 @@ pub(crate) enum BinaryPart {
 }
 
 /// Part of an answer about one file, as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FileEdit<'a> {
     /// Dialect of the part.
     pub dialect: Dialect,
@@ -253,14 +260,7 @@ impl<'a> FileEdit<'a> {
     pub(crate) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
-            old: HeaderName::Unstated,
-            new: HeaderName::Unstated,
-            extended: GitHeaders::default(),
-            body: EditBody::default(),
-            delete: false,
-            create: false,
-            claim: FileClaim::default(),
-            repairs: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -88,9 +88,13 @@ fn is_drive(path: &str) -> bool {
 /// Returns a part as the most forgiving file system compares it: folded, without the NTFS stream behind a colon, and
 /// without dots and blanks at the end.
 pub(crate) fn portable_name(part: &str) -> String {
-    let folded = fold_name(part);
-    let name = folded.split(':').next().unwrap_or_default();
-    name.trim_end_matches(['.', ' ']).to_owned()
+    without_stream(&fold_name(part)).to_owned()
+}
+
+/// Returns a name without the NTFS stream behind a colon, and without dots and blanks at the end.
+pub(super) fn without_stream(name: &str) -> &str {
+    let name = name.split(':').next().unwrap_or_default();
+    name.trim_end_matches(['.', ' '])
 }
 
 fn is_git_dir(part: &str) -> bool {

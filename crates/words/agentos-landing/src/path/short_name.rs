@@ -10,6 +10,7 @@
 //! four of them.
 
 use super::fold::fold_name;
+use super::rules::without_stream;
 
 /// Maximum length of a short name without its extension.
 const MAX_STEM: usize = 8;
@@ -29,11 +30,7 @@ impl<'n> ShortName<'n> {
     /// Parses a folded name. Returns `None` if it does not have the form of a short name.
     #[must_use]
     pub fn parse(name: &'n str) -> Option<Self> {
-        let name = name
-            .split(':')
-            .next()
-            .unwrap_or_default()
-            .trim_end_matches(['.', ' ']);
+        let name = without_stream(name);
         let (base, extension) = name.split_once('.').unwrap_or((name, ""));
         let (stem, number) = base.rsplit_once('~')?;
         let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
@@ -70,15 +67,11 @@ impl<'n> ShortName<'n> {
         if let Some(first) = capitalised.get_mut(0..1) {
             first.make_ascii_uppercase();
         }
-        [long, &lower, &capitalised, &lower.to_ascii_uppercase()]
-            .iter()
-            .any(|spelled| {
-                self.stem
-                    == first_chars(
-                        &format!("{}{:04x}", first_chars(&base, 2), name_checksum(spelled)),
-                        self.stem_room(),
-                    )
-            })
+        let upper = lower.to_ascii_uppercase();
+        [long, &lower, &capitalised, &upper].into_iter().any(|spelled| {
+            let stem = format!("{}{:04x}", first_chars(&base, 2), name_checksum(spelled));
+            self.stem == first_chars(&stem, self.stem_room())
+        })
     }
 
     /// Returns true if NTFS may have made this short name of a name that matches a pattern with `*`. The text before
@@ -114,27 +107,20 @@ impl<'n> ShortName<'n> {
 /// Returns the characters of a name and of its extension from which its short form is made. Returns `None` if the
 /// name is short enough itself: it has no other short name then.
 fn short_name_parts(lower: &str) -> Option<(String, String)> {
+    /// Characters that a short name cannot have.
+    const ODD: [char; 6] = ['+', ',', ';', '=', '[', ']'];
     let bare = lower.trim_start_matches(['.', ' ']);
-    let (base, extension) = match bare.rsplit_once('.') {
-        Some((base, extension)) => (base, extension),
-        None => (bare, ""),
-    };
+    let (base, extension) = bare.rsplit_once('.').unwrap_or((bare, ""));
     // A name that fits 8.3 as it is keeps it and gets no second one.
     let is_short = bare.len() == lower.len()
         && base.len() <= MAX_STEM
         && extension.len() <= 3
         && !base.contains(['.', ' '])
-        && !lower.contains(['+', ',', ';', '=', '[', ']']);
+        && !lower.contains(ODD);
     let kept = |text: &str| -> String {
         let kept = text.chars().filter(|c| !matches!(c, '.' | ' '));
-        kept.map(|c| {
-            if matches!(c, '+' | ',' | ';' | '=' | '[' | ']') {
-                '_'
-            } else {
-                c
-            }
-        })
-        .collect()
+        let written = |c| if ODD.contains(&c) { '_' } else { c };
+        kept.map(written).collect()
     };
     (!is_short).then(|| (kept(base), kept(extension)))
 }

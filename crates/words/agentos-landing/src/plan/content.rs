@@ -304,43 +304,27 @@ fn place_all(
 /// Returns the refusal of a file whose hunks do not all land: that of the first one, or `empty` if all were applied
 /// before.
 fn file_refusal(report: &FileReport) -> Refusal {
-    let all_there = report.hunks.iter().all(|hunk| match hunk.status {
-        HunkStatus::AlreadyThere => true,
-        HunkStatus::Landed | HunkStatus::Refused => false,
-    });
-    if all_there {
+    let is_there = |hunk: &HunkReport| hunk.status == HunkStatus::AlreadyThere;
+    if report.hunks.iter().all(is_there) {
         return merge::already_changed(&report.path);
     }
-    let refused = report
-        .hunks
-        .iter()
-        .find(|hunk| hunk.status == HunkStatus::Refused && hunk.refusal.is_some());
-    let there = report
-        .hunks
-        .iter()
-        .find(|hunk| hunk.status == HunkStatus::AlreadyThere);
-    match refused
-        .or(there)
-        .and_then(|hunk| Some((hunk.index, hunk.refusal.clone()?)))
-    {
-        Some((index, refusal)) => {
-            let code = match refusal.code {
-                // Some hunks were applied and others were not, so the answer was made for another state.
-                RefusalCode::Empty => RefusalCode::DoesNotApply,
-                other => other,
-            };
-            let message = format!(
-                "hunk {index} of `{}` does not land: {}",
-                report.path, refusal.message
-            );
-            let mut out = Refusal::new(code, message).at(&report.path);
-            out.hint = refusal.hint;
-            out
-        }
-        None => Refusal::new(
-            RefusalCode::DoesNotApply,
-            format!("`{}` does not land", report.path),
-        )
-        .at(&report.path),
-    }
+    let refused = |hunk: &&HunkReport| hunk.status == HunkStatus::Refused && hunk.refusal.is_some();
+    let refused = report.hunks.iter().find(refused);
+    let chosen = refused.or_else(|| report.hunks.iter().find(|hunk| is_there(hunk)));
+    let Some((index, refusal)) = chosen.and_then(|hunk| Some((hunk.index, hunk.refusal.clone()?))) else {
+        let message = format!("`{}` does not land", report.path);
+        return Refusal::new(RefusalCode::DoesNotApply, message).at(&report.path);
+    };
+    let code = match refusal.code {
+        // Some hunks were applied and others were not, so the answer was made for another state.
+        RefusalCode::Empty => RefusalCode::DoesNotApply,
+        other => other,
+    };
+    let message = format!(
+        "hunk {index} of `{}` does not land: {}",
+        report.path, refusal.message
+    );
+    let mut out = Refusal::new(code, message).at(&report.path);
+    out.hint = refusal.hint;
+    out
 }

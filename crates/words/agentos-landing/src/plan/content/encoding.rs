@@ -6,6 +6,7 @@
 //! would put two bytes into it that show as `Ã©`. So such a file is decoded, edited and encoded again, which leaves
 //! every other byte as it is, since both encodings have one form for each character.
 
+use crate::parse::{HunkLine, LineMark};
 use crate::text::BOM;
 use crate::{Refusal, RefusalCode};
 
@@ -34,10 +35,10 @@ impl TextEncoding {
     ///
     /// # Errors
     /// Fails if an added line has characters outside ASCII and nothing shows the file's encoding.
-    pub(super) fn recognise<'l>(
+    pub(super) fn recognise<'l, 'a: 'l>(
         path: &str,
         content: &[u8],
-        lines: impl Iterator<Item = (&'l [u8], bool)>,
+        lines: impl Iterator<Item = &'l HunkLine<'a>>,
     ) -> Result<Option<(Self, Vec<u8>)>, Refusal> {
         for (mark, encoding) in [(b"\xff\xfe", Self::Utf16Le), (b"\xfe\xff", Self::Utf16Be)] {
             if let Some(rest) = content.strip_prefix(mark) {
@@ -45,13 +46,13 @@ impl TextEncoding {
             }
         }
         let (mut foreign, mut adds) = (false, false);
-        for (line, added) in lines {
+        for line in lines {
             // The bytes of the answer are not UTF-8, so they may be those of the file.
-            if std::str::from_utf8(line).is_err() {
+            if std::str::from_utf8(&line.text).is_err() {
                 return Ok(None);
             }
-            foreign |= !line.is_ascii();
-            adds |= added && !line.is_ascii();
+            foreign |= !line.text.is_ascii();
+            adds |= line.mark == LineMark::Add && !line.text.is_ascii();
         }
         let mut chunks = content.utf8_chunks();
         // A file with characters in UTF-8 is in UTF-8, apart from the bytes that are not.

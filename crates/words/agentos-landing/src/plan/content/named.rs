@@ -132,8 +132,7 @@ pub(super) fn find_result(
     let most = CHOICES.min(BYTES / target.content.len().max(1)).max(1);
     for choice in 0..count.unwrap_or(usize::MAX).min(most) {
         let chosen = nth_choice(&places, choice);
-        let starts: Vec<usize> = chosen.iter().map(|place| place.start).collect();
-        if !order::are_disjoint(&sought, &starts) {
+        if !order::are_disjoint(&sought, chosen.iter().copied()) {
             continue;
         }
         target.budget.spend(target.content.len())?;

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use super::encoding::TextEncoding;
 use super::notebook::NotebookText;
 use crate::merge::stale_refusal;
-use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
+use crate::parse::{Hunk, HunkLine, new_repair};
 use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
 use crate::splice::{LineSplice, join_splices};
@@ -37,7 +37,6 @@ impl<'c> FileView<'c> {
         lines: impl Iterator<Item = &'h HunkLine<'a>>,
         report: &mut FileReport,
     ) -> Result<Self, Refusal> {
-        let lines = lines.map(|line| (line.text.as_ref(), line.mark == LineMark::Add));
         Ok(match TextEncoding::recognise(&report.path, content, lines)? {
             Some((encoding, text)) => {
                 let detail = format!("the file is in {}, and so is the result", encoding.name());
@@ -70,13 +69,10 @@ impl<'c> FileView<'c> {
         let other = |why: &str| Err(stale_refusal(path, why));
         match self {
             Self::Bytes(_) => Ok(Cow::Borrowed(state)),
-            Self::Decoded(encoding, _) => {
-                let lines = lines.map(|line| (line.text.as_ref(), line.mark == LineMark::Add));
-                match TextEncoding::recognise(path, state, lines)? {
-                    Some((same, text)) if same == *encoding => Ok(Cow::Owned(text)),
-                    Some(_) | None => other("the tool saw it in another encoding"),
-                }
-            }
+            Self::Decoded(encoding, _) => match TextEncoding::recognise(path, state, lines)? {
+                Some((same, text)) if same == *encoding => Ok(Cow::Owned(text)),
+                Some(_) | None => other("the tool saw it in another encoding"),
+            },
             // The lines of two notebooks are compared in their JSON, where an edit of a cell is not written.
             Self::Cells(_) => other("the tool saw another state of its cells"),
         }
@@ -163,8 +159,9 @@ pub(super) fn place_in_views(
     let has_cells = !cells.text.is_empty();
     let mut cell_report = before;
     let in_cells = place(&FileView::Cells(cells), &mut cell_report);
-    let refuse = |message: String, report: &FileReport| {
-        let refusal = ambiguous(message).at(&report.path);
+    let path = &report.path;
+    let refuse = |message: String| {
+        let refusal = ambiguous(message).at(path);
         Err(refusal.hint("quote whole lines of one cell").into())
     };
     let is_json = |file: &[u8]| serde_json::from_slice::<IgnoredAny>(file).is_ok();
@@ -172,21 +169,13 @@ pub(super) fn place_in_views(
         (Ok(one), in_cells) if is_json(&one) => match in_cells {
             Ok(other) if one == other => Ok(one),
             // As JSON, `\n` would be a line feed in the program, and not the two characters.
-            Err(_) if may_be_unescaped => refuse(
-                format!(
-                    "an edit of `{}` is inside of a cell, and nothing shows if it is written as JSON",
-                    report.path
-                ),
-                report,
-            ),
+            Err(_) if may_be_unescaped => refuse(format!(
+                "an edit of `{path}` is inside of a cell, and nothing shows if it is written as JSON"
+            )),
             Err(_) => Ok(one),
-            Ok(_) => refuse(
-                format!(
-                    "an edit fits a line of `{}` and another one of its cells",
-                    report.path
-                ),
-                report,
-            ),
+            Ok(_) => refuse(format!(
+                "an edit fits a line of `{path}` and another one of its cells"
+            )),
         },
         (_, Ok(other)) if is_json(&other) => {
             let detail = "the text is that of a cell, and its lines were written as JSON";
@@ -194,13 +183,9 @@ pub(super) fn place_in_views(
             *report = cell_report;
             Ok(other)
         }
-        (Ok(_), _) | (Err(_), Ok(_)) => refuse(
-            format!(
-                "an edit of `{}` would leave a file that is no notebook",
-                report.path
-            ),
-            report,
-        ),
+        (Ok(_), _) | (Err(_), Ok(_)) => refuse(format!(
+            "an edit of `{path}` would leave a file that is no notebook"
+        )),
         // A text of a cell is nowhere in the JSON, so only the search in the cells says more about it.
         (Err(StopReason::Refused(refusal)), Err(in_cells))
             if has_cells && refusal.code == RefusalCode::DoesNotApply =>
