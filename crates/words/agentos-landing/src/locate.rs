@@ -361,17 +361,13 @@ pub(crate) fn says_place(one: &SoughtHunk<'_, '_>) -> bool {
 }
 
 fn fits_exactly(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize) -> bool {
-    let Some(end) = start.checked_add(one.old.len()) else {
-        return false;
-    };
-    let Some(lines) = target.lines().get(start..end) else {
-        return false;
-    };
-    (!one.at_end || end == target.lines().len())
-        && lines
-            .iter()
-            .zip(&one.old)
-            .all(|(line, old)| line.text == old.text.as_ref())
+    let end = start.saturating_add(one.old.len());
+    let same = |(line, old): (TextLine<'_>, &&HunkLine<'_>)| line.text == old.text.as_ref();
+    let lines = target
+        .lines()
+        .get(start..end)
+        .filter(|_| !one.at_end || end == target.lines().len());
+    lines.is_some_and(|lines| lines.iter().zip(&one.old).all(same))
 }
 
 /// Returns the places of one hunk on the first rung that has any.
@@ -457,9 +453,7 @@ pub(crate) fn possible_places(
     target: &mut TargetFile<'_>,
     one: &SoughtHunk<'_, '_>,
 ) -> Result<Vec<HunkPlace>, Refusal> {
-    let mut free = one.hunk.clone();
-    (free.anchors, free.section) = (Vec::new(), None);
-    let mut places = find_candidates(target, &SoughtHunk::new(&free))?;
+    let mut places = anchors::free_candidates(target, one)?;
     let stated = one
         .stated
         .filter(|start| places.iter().all(|place| place.start != *start));

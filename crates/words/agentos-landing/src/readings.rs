@@ -29,10 +29,13 @@ pub(crate) enum ReadingProof {
     ForeignEntities,
 }
 
+/// Undoes one kind of damage. Returns `None` if the answer does not have it.
+type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
+
 /// One kind of damage, and how it is undone.
 pub(crate) struct AnswerReading {
-    /// Undoes the damage. Returns `None` if the answer does not have it.
-    pub undo: fn(&[u8]) -> Option<Vec<u8>>,
+    /// Undoes the damage.
+    pub undo: UndoDamage,
     /// Note for the report that names the damage.
     pub note: &'static str,
     /// Proof that the repair needs.
@@ -234,7 +237,7 @@ mod tests {
 
     #[test]
     fn damage_is_undone_everywhere_or_not_at_all() {
-        let cases: [(fn(&[u8]) -> Option<Vec<u8>>, &str, Option<&str>); 5] = [
+        let cases: [(UndoDamage, &str, Option<&str>); 5] = [
             (without_colours, "\u{1b}[1;32m+a\u{1b}[m\n", Some("+a\n")),
             (without_colours, "+a\u{1b}[2Jb\n", None),
             (without_colours, "+a\n", None),

@@ -30,17 +30,17 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
         .filter_map(|(at, (_, old, new))| Some((at, new.as_ref().filter(|_| old.is_none())?)))
         .filter(|(_, new)| new.mode != FileMode::Symlink)
         .collect();
+    let mut continue_file = |at: usize, (path, _): (&RepoPath, &FileState)| {
+        if let Some(slot) = found.get_mut(at) {
+            *slot = Some(path.clone());
+        }
+    };
     // Equal files are paired first, so that a similar file cannot take the source of an equal one.
     let mut left = Vec::new();
     for (at, new) in created {
         match deleted.iter().position(|(_, old)| old.content == new.content) {
             // Each deleted file is the source of at most one new file; further equal ones are plain new files.
-            Some(index) => {
-                let (path, _) = deleted.remove(index);
-                if let Some(slot) = found.get_mut(at) {
-                    *slot = Some(path.clone());
-                }
-            }
+            Some(index) => continue_file(at, deleted.remove(index)),
             None => left.push((at, new)),
         }
     }
@@ -57,10 +57,7 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
             }
         }
         if let Some((index, _)) = best {
-            let (path, _) = deleted.remove(index);
-            if let Some(slot) = found.get_mut(at) {
-                *slot = Some(path.clone());
-            }
+            continue_file(at, deleted.remove(index));
         }
     }
     found

@@ -48,41 +48,27 @@ pub(super) fn list_suspect_lines(content: &[u8]) -> BTreeSet<usize> {
         found.insert(line_start(content, at));
         from = line_end(content, at);
     }
-    for_each_line_with(
-        content,
-        |byte| byte == b'@',
-        |start, line| {
-            if has_address_with_user(line) {
-                found.insert(start);
-            }
-        },
-    );
-    find_key_headers(content, |at| {
-        found.insert(line_start(content, at));
-    });
+    let has_user = |(_, line): &(usize, &[u8])| has_address_with_user(line);
+    let addresses = lines_with(content, |byte| byte == b'@').filter(has_user);
+    found.extend(addresses.map(|(start, _)| start));
+    found.extend(key_headers(content).map(|at| line_start(content, at)));
     if content.contains(&0) || !content.is_ascii() {
-        for_each_line_with(
-            content,
-            |byte| byte == 0 || !byte.is_ascii(),
-            |start, _| {
-                found.insert(start);
-            },
-        );
+        let hidden = lines_with(content, |byte| byte == 0 || !byte.is_ascii());
+        found.extend(hidden.map(|(start, _)| start));
     }
     found
 }
 
-/// Calls `each` with every line that has such a byte, and with its position.
-fn for_each_line_with(content: &[u8], is_wanted: impl Fn(u8) -> bool, mut each: impl FnMut(usize, &[u8])) {
+/// Returns every line that has such a byte, with its position.
+fn lines_with(content: &[u8], is_wanted: impl Fn(u8) -> bool) -> impl Iterator<Item = (usize, &[u8])> {
     let mut from = 0;
-    while let Some(at) = content
-        .get(from..)
-        .and_then(|rest| rest.iter().position(|byte| is_wanted(*byte)))
-    {
-        let (start, end) = (line_start(content, from + at), line_end(content, from + at));
-        each(start, content.get(start..end).unwrap_or_default());
+    std::iter::from_fn(move || {
+        let mut rest = content.get(from..)?.iter();
+        let at = from + rest.position(|byte| is_wanted(*byte))?;
+        let (start, end) = (line_start(content, at), line_end(content, at));
         from = end;
-    }
+        Some((start, content.get(start..end)?))
+    })
 }
 
 /// Returns the position at which the line of a byte begins.
@@ -166,22 +152,19 @@ fn has_address_with_user(line: &[u8]) -> bool {
 
 /// Returns true for a line with the beginning of a PEM header.
 pub(super) fn has_key_header(line: &[u8]) -> bool {
-    let mut has_any = false;
-    find_key_headers(line, |_| has_any = true);
-    has_any
+    key_headers(line).next().is_some()
 }
 
-/// Calls `each` with the positions of the beginnings of PEM headers.
-fn find_key_headers(text: &[u8], mut each: impl FnMut(usize)) {
+/// Returns the positions of the beginnings of PEM headers.
+fn key_headers(text: &[u8]) -> impl Iterator<Item = usize> {
     const HEADER: &[u8] = b"-----BEGIN ";
     /// Number of dashes: one of so many bytes is one, wherever the header begins.
     const DASHES: usize = 5;
     let looks = text.iter().enumerate().skip(DASHES - 1).step_by(DASHES);
-    for (at, _) in looks.filter(|(_, byte)| **byte == b'-') {
-        let first = at + 1 - DASHES;
-        let near = (first..=at).find(|start| text.get(*start..).is_some_and(|rest| rest.starts_with(HEADER)));
-        near.into_iter().for_each(&mut each);
-    }
+    looks.filter(|(_, byte)| **byte == b'-').filter_map(|(at, _)| {
+        let mut near = at + 1 - DASHES..=at;
+        near.find(|start| text.get(*start..).is_some_and(|rest| rest.starts_with(HEADER)))
+    })
 }
 
 #[cfg(test)]

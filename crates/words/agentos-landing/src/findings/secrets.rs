@@ -68,26 +68,9 @@ fn is_private_key(text: &str, following: &[&[u8]]) -> bool {
     if !label.ends_with("PRIVATE KEY") && label != "PGP PRIVATE KEY BLOCK" {
         return false;
     }
-    let material = |text: &str| {
-        longest_run(text, |byte| {
-            byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)
-        }) >= 32
-    };
-    material(rest)
-        || following
-            .iter()
-            .take(KEY_REACH)
-            .any(|line| material(&String::from_utf8_lossy(line)))
-}
-
-fn longest_run(text: &str, allowed: fn(u8) -> bool) -> usize {
-    let mut longest = 0;
-    let mut run = 0;
-    for byte in text.bytes() {
-        run = if allowed(byte) { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
+    let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    let material = |text: &[u8]| text.split(|byte| !is_key(byte)).any(|run| run.len() >= 32);
+    material(rest.as_bytes()) || following.iter().take(KEY_REACH).any(|line| material(line))
 }
 
 /// Returns true for `scheme://user:password@host` with a password that is no word of documentation.

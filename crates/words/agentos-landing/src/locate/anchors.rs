@@ -88,13 +88,20 @@ pub(crate) fn place_above_anchor(
     if one.hunk.anchors.is_empty() && one.hunk.section.is_none() {
         return Ok(None);
     }
-    let mut free = one.hunk.clone();
-    (free.anchors, free.section) = (Vec::new(), None);
-    let places = find_candidates(target, &SoughtHunk::new(&free))?;
-    Ok(match places.as_slice() {
+    Ok(match free_candidates(target, one)?.as_slice() {
         [only] => Some(only.start),
         _ => None,
     })
+}
+
+/// Returns the places of the hunk's lines if its heading and anchors are ignored.
+pub(super) fn free_candidates(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+) -> Result<Vec<HunkPlace>, Refusal> {
+    let mut free = one.hunk.clone();
+    (free.anchors, free.section) = (Vec::new(), None);
+    find_candidates(target, &SoughtHunk::new(&free))
 }
 
 /// Returns an anchor of the hunk that is not in the file. Returns `None` if all are.

@@ -279,11 +279,7 @@ impl FoundCalls {
                 for edit in list {
                     if let Some(arguments) = edit.as_object() {
                         check_mode(called, arguments)?;
-                        self.report_unknown(&CallOf {
-                            called,
-                            path,
-                            arguments,
-                        });
+                        self.report_unknown(&CallOf { arguments, ..call });
                     }
                     // Copilot names the file in each edit of the list.
                     let path = text_of(edit, PATH).or_else(|| text(PATH)).map(str::trim);

@@ -348,14 +348,11 @@ fn header_names(cursor: &LineCursor<'_, '_>, index: usize) -> Option<(HeaderName
     (old != HeaderName::Unstated && new != HeaderName::Unstated).then_some((old, new))
 }
 
-/// Returns true if both names are of one file, which may be created or deleted.
+/// Returns true if both names, of which none is missing, are of one file, which may be created or deleted.
 fn one_file(old: &HeaderName, new: &HeaderName) -> bool {
-    match (old, new) {
-        (HeaderName::Nothing, HeaderName::Written(_)) | (HeaderName::Written(_), HeaderName::Nothing) => true,
-        (HeaderName::Written(old), HeaderName::Written(new)) => same_file(old, new),
-        (HeaderName::Unstated, _)
-        | (_, HeaderName::Unstated)
-        | (HeaderName::Nothing, HeaderName::Nothing) => false,
+    match (old.written(), new.written()) {
+        (Some(old), Some(new)) => same_file(old, new),
+        (old, new) => old.is_some() || new.is_some(),
     }
 }
 
@@ -390,9 +387,6 @@ pub(crate) fn is_bullet(line: &[u8]) -> bool {
 /// Returns the end of a body without the empty lines at its end. They are usually a gap in the text. If they were context
 /// lines, the hunk only matches more places without them, and a hunk that matches several places is refused.
 fn without_trailing_empty(cursor: &LineCursor<'_, '_>, start: usize, end: usize) -> usize {
-    let mut end = end;
-    while end > start && cursor.line(end - 1).is_some_and(<[u8]>::is_empty) {
-        end -= 1;
-    }
-    end
+    let is_empty = |index: &usize| cursor.line(*index).is_some_and(<[u8]>::is_empty);
+    end - (start..end).rev().take_while(is_empty).count()
 }

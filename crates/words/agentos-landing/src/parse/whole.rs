@@ -191,7 +191,7 @@ impl<'l, 'a> FenceBlock<'l, 'a> {
 }
 
 /// Number of lines above a block that are searched for its title.
-pub(super) const ABOVE: usize = 2;
+const ABOVE: usize = 2;
 
 /// Returns true if an edit of another dialect may begin at this line.
 fn opens_edit(line: &TextLine<'_>) -> bool {

@@ -7,11 +7,11 @@ use crate::Refusal;
 use crate::parse::calls::RawCall;
 use crate::parse::cursor::{CodeFence, closes_fence, fence_body, split_margin};
 use crate::parse::segment::SegmentKind;
-use crate::parse::title::{PathTitle, fence_title, read_title};
+use crate::parse::title::PathTitle;
 use crate::parse::whole::FenceBlock;
 use crate::parse::{heredoc, json, swap, unified, whole};
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, excerpt, line_above, trim, trim_end};
+use crate::text::{TextLine, excerpt, trim, trim_end};
 
 impl<'a> AnswerWalk<'_, 'a> {
     /// Handles a fence line: closes open fences, or opens one. Returns the next line to look at.
@@ -40,13 +40,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         let end = self.fence_end(at, &open).min(outer);
         self.budget.spend(end.saturating_sub(at) * STEPS_PER_LINE)?;
         if margin.is_empty() {
-            let block = FenceBlock {
-                lines: &self.lines,
-                at,
-                open,
-                end,
-                is_tracked: self.is_tracked,
-            };
+            let block = self.block(at, end, open);
             if let Some((swap, end)) = swap::find_swap(&block) {
                 return Ok(self.push(SegmentKind::Swap(swap), at, end, b""));
             }
@@ -69,6 +63,16 @@ impl<'a> AnswerWalk<'_, 'a> {
             });
         }
         Ok(self.at_unnamed_hunk(at, end, open))
+    }
+
+    fn block(&self, at: usize, end: usize, open: CodeFence<'a>) -> FenceBlock<'_, 'a> {
+        FenceBlock {
+            lines: &self.lines,
+            at,
+            open,
+            end,
+            is_tracked: self.is_tracked,
+        }
     }
 
     /// Returns the line to continue with behind a closing fence, which a tag or a mark may follow.
@@ -141,17 +145,14 @@ impl<'a> AnswerWalk<'_, 'a> {
     /// Begins a diff for a fence that starts with a hunk, or a diff fence with changed lines only: its file is named on
     /// the fence or right above it. Returns the next line to look at.
     fn at_unnamed_hunk(&mut self, at: usize, end: usize, open: CodeFence<'a>) -> usize {
-        let body = self.lines.get(at + 1..end).unwrap_or_default();
-        let only_marked = unified::only_changed_lines(body, open);
+        let block = self.block(at, end, open);
+        let only_marked = unified::only_changed_lines(block.body(), open);
         let first = self.text(at + 1).unwrap_or_default();
         let is_headed = unified::is_hunk_header(first) && first.len() > 2;
         if !only_marked && !is_headed {
             return at + 1;
         }
-        let above = line_above(&self.lines, at, whole::ABOVE).and_then(|above| self.text(above));
-        let title = fence_title(open.info, self.is_tracked)
-            .or_else(|| read_title(above?, self.is_tracked))
-            .filter(|title| title.is_certain);
+        let title = block.title();
         if title.is_none() {
             if only_marked {
                 let message = "changed lines in a diff's block have no file named above them";
