@@ -256,7 +256,8 @@ fn check_together(
 fn check_unread(cut: &Cut<'_>) -> Result<(), Refusal> {
     const STARTS: &str = "<<<<<<<;>>>>>>>;*** Add File;*** Update File;*** Delete File;*** Begin Patch;<invoke ;<function=;<|tool;<｜tool;\
         <write_to_file;<write_file;<create_file;<delete_file;<edit_file;<str_replace;<execute_command;<move_file;<file path;<edit path;[TOOL_CALLS]";
-    const MARKS: &str = "<tool_call>;<|tool_call;<｜tool▁call;[TOOL_CALLS];<|python_tag|>;to=functions.;\"old_str;\"oldText\";\"old_text\"";
+    const MARKS: &str = "<tool_call>;<|tool_call;<｜tool▁call;[TOOL_CALLS];<|python_tag|>;to=functions.;\
+        \"old_str;\"oldText\";\"old_text\"";
     let begins = |line: &&TextLine<'_>| {
         let text = trim(line.text);
         let is_script = text.starts_with(b"cat >") && text.windows(2).any(|pair| pair == b"<<");

@@ -2,7 +2,21 @@
 //!
 //! Owns: margins and fences. Never: knows a dialect.
 
-use crate::text::{LineEnding, TextLine, is_blank, trim_end};
+use crate::text::{BOM, LineEnding, TextLine, is_blank, split_lines, trim_end};
+
+/// Splits a text into lines, without its byte order mark.
+pub(super) fn answer_lines(text: &[u8]) -> Vec<TextLine<'_>> {
+    let mut lines = split_lines(text.strip_prefix(BOM).unwrap_or(text));
+    // An answer that ends in a carriage return was cut between it and its line feed.
+    if let Some(last) = lines.last_mut()
+        && last.eol == LineEnding::Missing
+        && let Some(text) = last.text.strip_suffix(b"\r")
+    {
+        last.text = text;
+        last.eol = LineEnding::CrLf;
+    }
+    lines
+}
 
 /// Position in the lines of an answer.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::calls::{RawCall, marks};
-use super::cursor::{CodeFence, LineCursor, parse_fence, split_margin};
+use super::cursor::{CodeFence, LineCursor, answer_lines, parse_fence, split_margin};
 use super::json::JsonRead;
 use super::reasoning::{MarkKind, PairMark, ReasoningMark};
 use super::segment::{DiffFrame, Segment, SegmentKind};
@@ -25,7 +25,7 @@ use super::{blocks, envelope, hunk, json, reasoning, unified};
 use crate::Refusal;
 use crate::budget::WorkBudget;
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{BOM, LineEnding, TextLine, excerpt, split_lines, trim};
+use crate::text::{TextLine, excerpt, trim};
 
 /// Answer in parts.
 pub(super) struct Cut<'a> {
@@ -97,20 +97,6 @@ pub(super) fn cut_answer<'a>(text: &'a [u8], is_tracked: IsTracked<'_>) -> Resul
         segments: walk.segments,
         pair_marks: walk.pair_marks,
     })
-}
-
-/// Splits a text into lines, without its byte order mark.
-fn answer_lines(text: &[u8]) -> Vec<TextLine<'_>> {
-    let mut lines = split_lines(text.strip_prefix(BOM).unwrap_or(text));
-    // An answer that ends in a carriage return was cut between it and its line feed.
-    if let Some(last) = lines.last_mut()
-        && last.eol == LineEnding::Missing
-        && let Some(text) = last.text.strip_suffix(b"\r")
-    {
-        last.text = text;
-        last.eol = LineEnding::CrLf;
-    }
-    lines
 }
 
 /// Budget for each line of a fence. It is more than one step, because several readers look at the line.

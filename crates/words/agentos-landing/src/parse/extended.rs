@@ -19,7 +19,8 @@ pub(super) fn says_something(extended: &GitHeaders) -> bool {
 
 /// Reads a header line. Returns false if it is none of these.
 pub(super) fn extended_line(extended: &mut GitHeaders, line: &[u8]) -> Result<bool, Refusal> {
-    const LABELS: &str = "new file mode ;deleted file mode ;old mode ;new mode ;rename from ;rename to ;copy from ;copy to ;index ";
+    const LABELS: &str = "new file mode ;deleted file mode ;old mode ;new mode ;rename from ;rename to ;\
+        copy from ;copy to ;index ";
     let text = |rest: &[u8]| String::from_utf8_lossy(trim(rest)).into_owned();
     let name =
         |rest: &[u8]| plain_name(rest).ok_or_else(|| malformed("a name in a diff header cannot be read"));

@@ -104,7 +104,8 @@ pub(super) fn read_all(lines: &[TextLine<'_>]) -> Option<Vec<Value>> {
 /// Returns true if the line has a key of a call or of the documented edits: other JSON in an answer is not an attempt at
 /// an edit.
 pub(super) fn has_key(line: &[u8]) -> bool {
-    const KEYS: &str = "\"edits\";\"path\";\"file_path\";\"filePath\";\"target_file\";\"TargetFile\";\"filename\";\"notebook_path\"";
+    const KEYS: &str =
+        r#""edits";"path";"file_path";"filePath";"target_file";"TargetFile";"filename";"notebook_path""#;
     let mut quotes = line.iter().enumerate().filter(|(_, byte)| **byte == b'"');
     quotes.any(|(at, _)| begins_as(KEYS, line.get(at..).unwrap_or_default()))
 }

@@ -37,7 +37,8 @@ const KEY_WORDS: &str = "change,changes,continues,etc,existing,keep,keeps,kept,m
     remains,rest,same,snip,unchanged,unmodified,untouched,unver\u{e4}ndert,gleich,inchang\u{e9},inchang\u{e9}e,reste,cambios,igual,\
     resto,mant\u{e9}m";
 /// Key words of languages that do not put blanks between words: "omitted", "the rest", "no change", "as above".
-const KEY_TEXTS: &str = "\u{7701}\u{7565},\u{5176}\u{4f59},\u{4e0d}\u{53d8},\u{5909}\u{66f4}\u{306a}\u{3057},\u{540c}\u{4e0a},\u{4ee5}\u{4e0b}\u{7565}";
+const KEY_TEXTS: &str = "\u{7701}\u{7565},\u{5176}\u{4f59},\u{4e0d}\u{53d8},\u{5909}\u{66f4}\u{306a}\u{3057},\
+    \u{540c}\u{4e0a},\u{4ee5}\u{4e0b}\u{7565}";
 
 /// Refuses a placeholder among the added lines of a file.
 pub(super) fn check_runs(

@@ -47,7 +47,8 @@ const AROUND: &str = "<｜tool▁calls▁begin｜>,<｜tool▁calls▁end｜>,<�
 
 /// Tools whose tags are their names, and whose arguments are read here. Tools with search/replace blocks in them are not:
 /// the reader of blocks finds their path in the tag above.
-const TOOLS: &str = "write_to_file,write_file,search_and_replace,create_file,insert_content,delete_file,str_replace,edit_file,edit";
+const TOOLS: &str = "write_to_file,write_file,search_and_replace,create_file,insert_content,delete_file,str_replace,\
+    edit_file,edit";
 
 /// Facts about an answer that were found before. Without it, each of many lines would search all lines below it.
 #[derive(Default)]
