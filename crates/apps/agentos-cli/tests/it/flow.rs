@@ -34,7 +34,7 @@ fn each_repository_has_a_conversation_of_its_own() {
     let cli = agentos().in_dir(shop.path());
     let server = counting_server(&cli);
     talk(&cli, &["--tools"], "the plan of the shop");
-    let cli = cli.in_dir(other.path());
+    let mut cli = cli.in_dir(other.path());
     talk(&cli, &[], "hello");
     let sent = last_request(&server);
     assert!(!sent.to_string().contains("plan of the shop"), "{sent}");
@@ -45,17 +45,12 @@ fn each_repository_has_a_conversation_of_its_own() {
         (shop.outside(), "conversation:default", 1),
         (shop.path(), "repository:", 5),
     ] {
-        let cli = agentos_at(&cli, folder);
+        cli = cli.in_dir(folder);
         let said = talk(&cli, &[], "go on");
         assert_eq!(said.stdout, format!("{count} messages\n"), "{}", folder.display());
         let shown = cli.run(&["chat", "show", "--json"]).unwrap().json().unwrap();
         assert!(shown["session"].as_str().unwrap().starts_with(session), "{shown}");
     }
-}
-
-/// Returns the same user in another folder.
-fn agentos_at(cli: &Cli, folder: &std::path::Path) -> Cli {
-    agentos().env("HOME", cli.home()).in_dir(folder)
 }
 
 /// A session in which a local model read a withheld file, and the server of both models.
