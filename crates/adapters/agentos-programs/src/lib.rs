@@ -56,7 +56,7 @@ pub use hosted_chat::HostedModel;
 pub use hosted_lines::{AdapterWork, ChildLine, HostedLine, ParentLine, SEND_WINDOW};
 pub use line_process::{LineHandle, LineProcess, LineSink};
 pub use model_process::{ModelProcess, NameLookup, ProcessLimits};
-pub use places::Places;
+pub use places::{Places, UnshownPlace};
 pub use program::{FILES, Program, TASK, TaskInput};
 pub use speaker::Speaker;
 pub use toolbox::{ProgramCheck, Toolbox, ToolboxResult};

@@ -1,11 +1,17 @@
 //! The places of programs on this machine.
 //!
 //! Owns: finding a program by name, and the files it needs to read besides the system's folders. Never: shows a program the
-//! home folder, the repository, a git directory, a credential or a cache, or files that merely lie next to a program.
+//! home folder, the repository, a git directory, a credential or a cache, files that merely lie next to a program, or a file
+//! of the user's that only the repository names.
 
 use std::path::{Path, PathBuf};
 
 use agentos_lookup::{ProgramSearch, is_executable};
+
+mod named;
+
+use named::NamedBy;
+pub use named::UnshownPlace;
 
 /// Search path and folders of the user, from which programs and their files are found.
 #[derive(Debug, Clone, Default)]
@@ -18,19 +24,28 @@ pub struct Places {
     pub repository: Option<PathBuf>,
     /// Folder of rustup's toolchains. `None` for the usual `~/.rustup`.
     pub rustup_home: Option<PathBuf>,
+    /// Folders of toolchain managers that the user's variables name, besides the usual ones in the home folder.
+    pub toolchains: Vec<PathBuf>,
     /// Folder of Windows (`SystemRoot`), without which no program starts there. `None` on other systems.
     pub system_root: Option<PathBuf>,
 }
 
 /// Tool managers in the home folder: the folder of their programs, and the folders that those read. No folder here contains a
-/// key; `~/.cargo` and `~/.local/share`, which do, are therefore not listed.
+/// key; `~/.cargo`, `~/.local/share` and `~/.local/share/uv`, which do, are therefore not listed.
 const MANAGERS: &[(&str, &[&str])] = &[
     (".bun/bin", &[".bun/bin", ".bun/install/global"]),
     (".cargo/bin", &[".cargo/bin", ".rustup"]),
     (".deno/bin", &[".deno/bin"]),
     (
         ".local/bin",
-        &[".local/bin", ".local/lib", ".local/pipx", ".local/share/uv"],
+        &[
+            ".local/bin",
+            ".local/lib",
+            ".local/pipx",
+            ".local/share/pipx/venvs",
+            ".local/share/uv/python",
+            ".local/share/uv/tools",
+        ],
     ),
     (".nvm", &[".nvm/versions"]),
     // Usually a clone: its parts are named, since a folder with a `.git` in it is never shown as a whole.
@@ -81,17 +96,8 @@ impl Places {
     #[must_use]
     pub fn readable(&self, program: &Path) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = self.path.clone();
-        let mut files = Vec::new();
-        if program.is_absolute() {
-            for file in [Some(program.to_owned()), script_interpreter(program)]
-                .into_iter()
-                .flatten()
-            {
-                files.extend(file.canonicalize());
-                files.push(file);
-            }
-            all.extend(files.iter().flat_map(|file| self.installation_of(file)));
-        }
+        let mut files = self.find_files(program).0;
+        all.extend(files.iter().flat_map(|file| self.installation_of(file)));
         if let Some(home) = &self.home {
             let used = MANAGERS.iter().filter(|(programs, _)| {
                 let programs = home.join(programs);
@@ -108,6 +114,43 @@ impl Places {
         all.sort();
         all.dedup();
         all
+    }
+
+    /// Lists the files that `program` needs and that are not shown, because only the repository names them.
+    #[must_use]
+    pub fn unshown(&self, program: &Path) -> Vec<UnshownPlace> {
+        self.find_files(program).1
+    }
+
+    /// Finds the files of a program that the user names: its own, and the interpreter of a script. The second list has those that
+    /// are not shown.
+    fn find_files(&self, program: &Path) -> (Vec<PathBuf>, Vec<UnshownPlace>) {
+        let (mut files, mut unshown) = (Vec::new(), Vec::new());
+        if !program.is_absolute() {
+            return (files, unshown);
+        }
+        let mut add = |file: PathBuf, by| match self.check_named(&file, by) {
+            Ok(real) => {
+                files.extend([real.clone(), file]);
+                Some(real)
+            }
+            Err(place) => {
+                unshown.push(place);
+                None
+            }
+        };
+        let Some(real) = add(program.to_owned(), NamedBy::User) else {
+            return (files, unshown);
+        };
+        if let Some(interpreter) = script_interpreter(&real) {
+            let by = if self.is_in_repository(&real) {
+                NamedBy::Repository
+            } else {
+                NamedBy::User
+            };
+            add(interpreter, by);
+        }
+        (files, unshown)
     }
 
     /// Finds the folders that an installed program reads besides its own file: the folders next to a `bin` that belongs to an
@@ -151,7 +194,14 @@ impl Places {
             || (real.join("HEAD").is_file() && real.join("objects").is_dir());
         let is_repository = self.is_in_repository(&real) && !is_packages(&real);
         let is_top = real.parent().is_none();
-        !(is_top || is_kept(&self.home) || is_kept(&self.repository) || is_git || is_repository)
+        // A folder that the user named may be a link by now that leads to something else.
+        let is_elsewhere = self.leaves_repository(place);
+        !(is_top
+            || is_elsewhere
+            || is_kept(&self.home)
+            || is_kept(&self.repository)
+            || is_git
+            || is_repository)
     }
 
     fn is_in_repository(&self, real: &Path) -> bool {

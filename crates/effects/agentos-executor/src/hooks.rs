@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use git2::ConfigLevel;
+
 use crate::Repository;
 use crate::preflight::is_executable;
 
@@ -22,6 +24,8 @@ const COMMIT_HOOKS: [&str; 6] = [
 pub struct FoundHooks {
     /// The folder from which git runs them.
     pub folder: PathBuf,
+    /// True if a configuration outside of the repository names the folder: the user's or the system's.
+    pub is_named_by_user: bool,
     /// Hooks that git would run.
     pub active: Vec<&'static str>,
     /// Hooks that git would skip because they are not executable.
@@ -39,9 +43,10 @@ impl Repository {
     /// are not executable.
     #[must_use]
     pub fn find_hooks(&self, names: &[&'static str]) -> FoundHooks {
-        let folder = self.hooks_folder();
+        let (folder, is_named_by_user) = self.hooks_folder();
         let mut found = FoundHooks {
             folder: folder.canonicalize().unwrap_or_else(|_| folder.clone()),
+            is_named_by_user,
             active: Vec::new(),
             skipped: Vec::new(),
         };
@@ -64,13 +69,22 @@ impl Repository {
         found
     }
 
-    /// Returns the folder from which git runs hooks. A relative `core.hooksPath` is relative to the working tree.
-    fn hooks_folder(&self) -> PathBuf {
+    /// Returns the folder from which git runs hooks, and whether a configuration outside of the repository names it. A relative
+    /// `core.hooksPath` is relative to the working tree.
+    fn hooks_folder(&self) -> (PathBuf, bool) {
         let config = self.git.config().and_then(|mut config| config.snapshot());
-        let named = config.and_then(|config| config.get_path("core.hooksPath")).ok();
-        match named {
-            Some(named) => self.work_dir().unwrap_or_else(|| self.common_dir()).join(named),
-            None => self.common_dir().join("hooks"),
-        }
+        let named = config.and_then(|config| {
+            let level = config.get_entry("core.hooksPath")?.level();
+            Ok((config.get_path("core.hooksPath")?, level))
+        });
+        let Ok((named, level)) = named else {
+            return (self.common_dir().join("hooks"), false);
+        };
+        let is_named_by_user = matches!(
+            level,
+            ConfigLevel::ProgramData | ConfigLevel::System | ConfigLevel::XDG | ConfigLevel::Global
+        );
+        let top = self.work_dir().unwrap_or_else(|| self.common_dir());
+        (top.join(named), is_named_by_user)
     }
 }

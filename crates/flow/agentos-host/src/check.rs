@@ -17,7 +17,7 @@ use agentos_sandbox::SandboxProbe;
 use agentos_tool::{BoxFuture, ProgressSink, ToolError, ToolFailure};
 use serde::Deserialize;
 
-use crate::check_needs::{CheckSurroundings, find_needs};
+use crate::check_needs::{CheckSurroundings, UnshownRemedy, find_needs, unshown_notice};
 use crate::check_presets::choose_check;
 use crate::error::usage_error;
 use crate::host::Host;
@@ -76,6 +76,18 @@ impl Checker {
             base: base.as_ref(),
         };
         let needs = find_needs(command, &around);
+        // What the user names with `--read` is shown, whoever else names it.
+        let unshown = needs.unshown.iter().filter(|place| {
+            let mut read = program
+                .readable
+                .iter()
+                .filter_map(|named| named.canonicalize().ok());
+            !read.any(|named| place.real.starts_with(named))
+        });
+        let unshown: Vec<_> = unshown.cloned().collect();
+        if let Some(notice) = unshown_notice(host.environment(), &unshown, UnshownRemedy::Reading) {
+            host.notify(notice);
+        }
         program.readable.extend(needs.readable);
         program.env = needs.env;
         places.path.splice(0..0, needs.path_first);

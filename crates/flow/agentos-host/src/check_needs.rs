@@ -11,13 +11,17 @@
 //! follows from the programs that the command names; a command such as `make` or a script may start anything, and then it
 //! follows from the committed files.
 //!
+//! A repository chooses what of its own is used, and never what of the user's is shown: every program that one of its files or
+//! links names passes `Places::readable_if_known`, and what is not shown is listed in [`CheckNeeds::unshown`].
+//!
 //! Owns: this table, and the folders of toolchain managers. Never: shows a folder with credentials; `~/.cargo` as a whole has one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use agentos_api::Notice;
 use agentos_landing::Base;
-use agentos_programs::{FolderView, Places, ViewFallback, ViewPlace};
+use agentos_programs::{FolderView, Places, UnshownPlace, ViewFallback, ViewPlace};
 
 use crate::check_presets::{has_file, has_folder};
 use crate::environment::Environment;
@@ -101,6 +105,10 @@ const MANAGERS: &[ToolchainManager] = &[
     },
 ];
 
+/// Folders of installed interpreters: the variable of the user that names it, and the usual folder in the home folder. No
+/// program of these managers needs them at run time, but environments (`.venv`) are made of them.
+const INTERPRETERS: &[(&str, &str)] = &[("UV_PYTHON_INSTALL_DIR", ".local/share/uv/python")];
+
 /// Variables of the user that choose the version of a toolchain.
 const VERSIONS: &[&str] = &["NODE_VERSION", "PYENV_VERSION", "RUSTUP_TOOLCHAIN"];
 
@@ -115,6 +123,8 @@ pub(crate) struct CheckNeeds {
     pub path_first: Vec<PathBuf>,
     /// Files and folders that it may read.
     pub readable: Vec<PathBuf>,
+    /// Files and folders that it may not read, because only the repository names them.
+    pub unshown: Vec<UnshownPlace>,
     /// True if its build results go by the times of files.
     pub freshens: bool,
 }
@@ -148,9 +158,77 @@ pub(crate) fn find_needs(command: &str, around: &CheckSurroundings<'_>) -> Check
             && let Some(program) = around.places.find(word)
         {
             needs.readable.extend(around.places.readable(&program));
+            needs.unshown.extend(around.places.unshown(&program));
         }
     }
+    // A folder that the user's variables name may lie in the repository, which can replace it by a link.
     needs
+        .readable
+        .retain(|place| !around.places.leaves_repository(place));
+    needs
+        .views
+        .retain(|view| !around.places.leaves_repository(&view.from));
+    needs
+}
+
+/// Lists the folders of toolchain managers in which interpreters lie.
+pub(crate) fn toolchain_folders(environment: &Environment) -> Vec<PathBuf> {
+    let managers = MANAGERS.iter().filter_map(|manager| {
+        let root = folder_of(environment, manager.variable, manager.usual)?;
+        Some(manager.parts.iter().map(move |part| root.join(part)))
+    });
+    let interpreters = INTERPRETERS.iter();
+    let interpreters = interpreters.filter_map(|(variable, usual)| folder_of(environment, variable, usual));
+    managers.flatten().chain(interpreters).collect()
+}
+
+/// Returns the folder that a variable names, or the usual one in the home folder. `None` if it does not exist.
+fn folder_of(environment: &Environment, variable: &str, usual: &str) -> Option<PathBuf> {
+    let set = environment.get(variable).map(PathBuf::from);
+    let usual = environment.home_dir().map(|home| home.join(usual));
+    set.or(usual)
+        .filter(|folder| folder.is_absolute() && folder.is_dir())
+}
+
+/// How a user shows a place that only the repository names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnshownRemedy {
+    /// By the search path.
+    SearchPath,
+    /// By the search path, or as a folder to read.
+    Reading,
+}
+
+/// Makes the notice about places that are not shown to a check or a hook. `None` if there are none.
+pub(crate) fn unshown_notice(
+    environment: &Environment,
+    unshown: &[UnshownPlace],
+    remedy: UnshownRemedy,
+) -> Option<Notice> {
+    let mut places: Vec<&UnshownPlace> = unshown.iter().collect();
+    places.sort();
+    places.dedup();
+    let first = places.first()?;
+    let name = |path: &Path| environment.shorten_path(path);
+    let what = if first.named == first.real {
+        format!("`{}`, which the repository names", name(&first.named))
+    } else {
+        format!("`{}`, to which `{}` leads", name(&first.real), name(&first.named))
+    };
+    let remedy = match remedy {
+        UnshownRemedy::SearchPath => "add its folder to `PATH`",
+        UnshownRemedy::Reading => {
+            "add its folder to `PATH`, or list it among the folders that may be read (`--read`)"
+        }
+    };
+    let message = format!(
+        "{what}, is not shown: it is in no folder of the system, of a toolchain manager or of your `PATH`. If it is needed, {remedy}"
+    );
+    let details = places.iter().skip(1).map(|place| name(&place.real)).collect();
+    Some(Notice {
+        details,
+        ..Notice::new("not-shown", message)
+    })
 }
 
 /// Returns the last parts of the words of a command.
@@ -181,7 +259,7 @@ fn find_kinds(command: &str, base: &dyn Base) -> BTreeSet<ToolKind> {
 impl CheckSurroundings<'_> {
     fn add_cargo(&self, needs: &mut CheckNeeds) {
         // At its own path: build scripts record absolute paths of the sources in the registry.
-        if let Some(home) = self.folder_of("CARGO_HOME", ".cargo") {
+        if let Some(home) = folder_of(self.environment, "CARGO_HOME", ".cargo") {
             for part in ["registry", "git"] {
                 // Read-only is enough where everything was unpacked by an earlier build.
                 add_view(needs, home.join(part), ViewPlace::Same, ViewFallback::Share);
@@ -226,11 +304,23 @@ impl CheckSurroundings<'_> {
         add_view(needs, place.clone(), ViewPlace::Same, ViewFallback::Share);
         set_variable(needs, "VIRTUAL_ENV", &place.display().to_string());
         needs.path_first.push(place.join("bin"));
-        let python = place.join("bin/python").canonicalize().ok();
-        let prefix = python.as_deref().and_then(Path::parent).and_then(Path::parent);
-        needs
-            .readable
-            .extend(prefix.filter(|prefix| self.may_show(prefix)).map(Path::to_owned));
+        self.add_named(needs, &place.join("bin/python"));
+    }
+
+    /// Adds an interpreter that a link or a text of the repository names, with its libraries, if it is known.
+    fn add_named(&self, needs: &mut CheckNeeds, named: &Path) {
+        if !named.exists() {
+            return;
+        }
+        match self.places.readable_if_known(named) {
+            // The folders of the working tree are shown as views.
+            Ok(readable) => needs.readable.extend(
+                readable
+                    .into_iter()
+                    .filter(|place| !place.starts_with(self.work_dir)),
+            ),
+            Err(unshown) => needs.unshown.push(unshown),
+        }
     }
 
     fn add_go(&self, needs: &mut CheckNeeds) {
@@ -262,7 +352,8 @@ impl CheckSurroundings<'_> {
         if !has_file(self.base, "vendor/modules.txt") {
             set_variable(needs, "GOFLAGS", "-mod=mod");
         }
-        let program = self.places.find("go").and_then(|found| found.canonicalize().ok());
+        let found = self.places.find("go");
+        let program = found.and_then(|found| self.places.follow_own(&found).ok());
         let root = program.as_deref().and_then(Path::parent).and_then(Path::parent);
         // The standard library is next to `bin`, in folders that other programs do not have.
         let is_root = |root: &&Path| root.join("VERSION").is_file() && root.join("pkg/tool").is_dir();
@@ -285,7 +376,7 @@ impl CheckSurroundings<'_> {
     /// Adds the toolchain managers whose programs are on the search path.
     fn add_managers(&self, needs: &mut CheckNeeds) {
         for manager in MANAGERS {
-            let Some(root) = self.folder_of(manager.variable, manager.usual) else {
+            let Some(root) = folder_of(self.environment, manager.variable, manager.usual) else {
                 continue;
             };
             let is_used = self.places.path.iter().any(|folder| folder.starts_with(&root));
@@ -309,8 +400,8 @@ impl CheckSurroundings<'_> {
             return;
         };
         let python = Path::new(line.trim().trim_matches(['\'', '"']));
-        if python.is_absolute() && python.is_file() {
-            needs.readable.extend(self.places.readable(python));
+        if python.is_absolute() {
+            self.add_named(needs, python);
         }
         let usual = match self.environment.get("XDG_CACHE_HOME") {
             Some(cache) => Some(PathBuf::from(cache).join("pre-commit")),
@@ -335,14 +426,6 @@ impl CheckSurroundings<'_> {
             ViewPlace::Copy(name.to_owned()),
             fallback,
         );
-    }
-
-    /// Returns the folder that a variable names, or the usual one in the home folder. `None` if it does not exist.
-    fn folder_of(&self, variable: &str, usual: &str) -> Option<PathBuf> {
-        let set = self.environment.get(variable).map(PathBuf::from);
-        let usual = self.environment.home_dir().map(|home| home.join(usual));
-        set.or(usual)
-            .filter(|folder| folder.is_absolute() && folder.is_dir())
     }
 
     /// Returns true if a folder may be shown as a whole: it contains neither the home folder nor the working tree.
@@ -432,5 +515,102 @@ mod tests {
         assert_eq!(names("cargo test"), "CARGO_NET_OFFLINE");
         assert_eq!(names("pytest"), "PIP_NO_INDEX");
         assert_eq!(names("go test ./..."), "GOPROXY GOSUMDB GOTOOLCHAIN GOFLAGS");
+    }
+
+    /// Every text of a project by which its tools choose a toolchain, and every link that stands for one. The check is shown what it
+    /// is shown without them.
+    #[cfg(unix)]
+    #[test]
+    fn no_file_of_the_repository_widens_what_is_shown() {
+        use agentos_testkit::repo::{make_dir, make_link, set_mode, write_file};
+
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let (home, work) = (top.join("home"), top.join("home/work"));
+        let secret = home.join(".aws/bin/python3");
+        for file in [&secret, &home.join(".aws/lib/credentials")] {
+            make_dir(file.parent().unwrap());
+            write_file(file, "");
+            set_mode(file, 0o755);
+        }
+        make_dir(&work.join(".git/hooks"));
+        let environment = Environment::new([("HOME".to_owned(), home.display().to_string())], work.clone());
+        let places = Places {
+            home: Some(home.clone()),
+            repository: Some(work.clone()),
+            ..Places::default()
+        };
+        let mut base = MemoryBase::default();
+        for file in ["Cargo.toml", "go.mod", "package.json", "pyproject.toml"] {
+            base.put(file, Arc::from(&b""[..]));
+        }
+        let look = |hook: &str| {
+            let around = CheckSurroundings {
+                environment: &environment,
+                places: &places,
+                work_dir: &work,
+                base: &base,
+            };
+            let mut needs = find_needs("sh -c 'python3 t.py; go test; npm test; cargo test'", &around);
+            around.add_pre_commit(&mut needs, hook);
+            let views: Vec<_> = needs.views.iter().map(|view| view.from.clone()).collect();
+            (needs.readable, views, needs.unshown.len())
+        };
+        assert_eq!(look(""), (Vec::new(), Vec::new(), 0));
+        let path = secret.display();
+        let texts = [
+            ("rust-toolchain.toml", format!("[toolchain]\npath = \"{path}\"\n")),
+            (".tool-versions", format!("python path:{path}\n")),
+            (".python-version", format!("{path}\n")),
+            (".nvmrc", format!("{path}\n")),
+            (".node-version", format!("{path}\n")),
+            (
+                ".envrc",
+                format!("export PATH={path}:$PATH PYENV_ROOT={path} CARGO_HOME={path}\n"),
+            ),
+            (".env", format!("PATH={path}\n")),
+            ("mise.toml", format!("[env]\n_.path = \"{path}\"\n")),
+            (
+                "package.json",
+                format!("{{\"scripts\": {{\"test\": \"{path}\"}}, \"volta\": {{\"extends\": \"{path}\"}}}}"),
+            ),
+            (".npmrc", format!("prefix={path}\nscript-shell={path}\n")),
+            ("Makefile", format!("SHELL = {path}\n")),
+            ("go.work", format!("use {path}\n")),
+            ("uv.toml", format!("cache-dir = \"{path}\"\n")),
+            (
+                ".cargo/config.toml",
+                format!("[build]\ntarget-dir = \"{path}\"\n"),
+            ),
+            (
+                ".pre-commit-config.yaml",
+                format!("default_language_version: {{python: {path}}}\n"),
+            ),
+        ];
+        for (name, text) in &texts {
+            make_dir(work.join(name).parent().unwrap());
+            write_file(&work.join(name), text);
+        }
+        assert_eq!(look(""), (Vec::new(), Vec::new(), 0), "texts");
+        for name in ["target", "node_modules", "venv"] {
+            make_link(&work.join(name), &home.join(".aws").display().to_string());
+        }
+        assert_eq!(look(""), (Vec::new(), Vec::new(), 0), "links of folders");
+        let hook = format!("#!/bin/sh\nINSTALL_PYTHON='{path}'\n");
+        assert_eq!(look(&hook), (Vec::new(), Vec::new(), 1), "a hook");
+        write_file(&home.join(".aws/key"), "");
+        let hook = format!("INSTALL_PYTHON={}\n", home.join(".aws/key").display());
+        assert_eq!(
+            look(&hook),
+            (Vec::new(), Vec::new(), 1),
+            "a hook that names a key"
+        );
+        let venv = work.join(".venv");
+        make_dir(&venv.join("bin"));
+        write_file(&venv.join("pyvenv.cfg"), format!("home = {path}\n"));
+        make_link(&venv.join("bin/python"), "../../../.aws/bin/python3");
+        let (readable, views, unshown) = look("");
+        assert_eq!((readable, unshown), (Vec::new(), 1), "an environment");
+        assert!(views.iter().all(|view| *view == venv), "{views:?}");
     }
 }

@@ -29,12 +29,16 @@ use agentos_engine::Tried;
 use agentos_engine::ports::{CommitHooks, EffectError, HookResult, HookedCommit, TargetInfo};
 use agentos_executor::{FoundHooks, Repository, preview_message};
 use agentos_landing::Base;
-use agentos_programs::{CandidateFile, FolderView, Trial, TrialResult, ViewFallback, ViewPlace};
+use agentos_programs::{
+    CandidateFile, FolderView, Places, Trial, TrialResult, UnshownPlace, ViewFallback, ViewPlace,
+};
 use agentos_sandbox::Sandbox;
 use agentos_tool::{BoxFuture, NoProgress};
 
 use crate::check::{refuse_unconfined, to_candidate_files, to_check_error};
-use crate::check_needs::{CheckSurroundings, add_view, find_needs};
+use crate::check_needs::{
+    CheckNeeds, CheckSurroundings, UnshownRemedy, add_view, find_needs, unshown_notice,
+};
 use crate::check_presets::has_folder;
 use crate::files::read_file;
 use crate::host::Host;
@@ -124,14 +128,19 @@ impl HookRunner {
         let base = base.map_err(|error| repo_error(&error))?;
         let place = HookPlace::find(&self.found.folder, &repo, &self.work_dir, &base);
         let authors = self.author_variables(&repo, commit);
+        let mut unshown = Vec::new();
         let make = |hook: &&'static str| {
-            let trial = self.make_trial(hook, &target.refname, &base, &place, &authors);
+            let trial = self.make_trial(hook, &target.refname, &base, &place, &authors, &mut unshown);
             (*hook, place.command(hook), trial)
         };
-        Ok(self.found.active.iter().map(make).collect())
+        let trials = self.found.active.iter().map(make).collect();
+        if let Some(notice) = unshown_notice(self.host.environment(), &unshown, UnshownRemedy::SearchPath) {
+            self.host.notify(notice);
+        }
+        Ok(trials)
     }
 
-    /// Makes the trial of one hook.
+    /// Makes the trial of one hook. Adds to `unshown` what it does not see because only the repository names it.
     fn make_trial(
         &self,
         hook: &str,
@@ -139,6 +148,7 @@ impl HookRunner {
         base: &dyn Base,
         place: &HookPlace,
         authors: &[(String, String)],
+        unshown: &mut Vec<UnshownPlace>,
     ) -> Trial {
         let mut places = programs::program_places(&self.host);
         let around = CheckSurroundings {
@@ -154,9 +164,20 @@ impl HookRunner {
         if let Ok(text) = read_file(self.host.environment(), &file, LONGEST_HOOK) {
             around.add_pre_commit(&mut needs, &String::from_utf8_lossy(&text));
         }
-        place.show(&self.found.folder, &mut needs);
-        // A link of `.git/hooks` often leads to a script elsewhere.
-        needs.readable.extend(file.canonicalize().ok());
+        place.show(&self.found, &places, &mut needs);
+        // A link of `.git/hooks` often leads to a script elsewhere, and anybody who makes an archive can put one there.
+        if file.is_symlink() {
+            let script = if self.found.is_named_by_user {
+                places.follow_own(&file)
+            } else {
+                places.find_if_known(&file)
+            };
+            match script {
+                Ok(script) => needs.readable.push(script),
+                Err(place) => needs.unshown.push(place),
+            }
+        }
+        unshown.append(&mut needs.unshown);
         let mut program = Trial::program();
         program.readable = needs.readable;
         program.env = needs.env;
@@ -321,7 +342,8 @@ impl HookPlace {
     }
 
     /// Shows the folder to the hook.
-    fn show(&self, folder: &Path, needs: &mut crate::check_needs::CheckNeeds) {
+    fn show(&self, found: &FoundHooks, places: &Places, needs: &mut CheckNeeds) {
+        let folder = &found.folder;
         match self {
             Self::GitDir => needs.views.push(FolderView {
                 from: folder.to_owned(),
@@ -337,7 +359,12 @@ impl HookPlace {
                     ViewFallback::Share,
                 );
             }
-            Self::Outside(_) => needs.readable.push(folder.to_owned()),
+            Self::Outside(_) if found.is_named_by_user => needs.readable.push(folder.to_owned()),
+            // `core.hooksPath` of the repository's own configuration, or a link in its git directory.
+            Self::Outside(_) => match places.folder_if_known(folder) {
+                Ok(folder) => needs.readable.push(folder),
+                Err(place) => needs.unshown.push(place),
+            },
         }
     }
 }

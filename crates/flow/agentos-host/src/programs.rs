@@ -12,6 +12,7 @@ use agentos_programs::{Agent, Places, Program, SharedPath, Speaker, TaskInput};
 use agentos_sandbox::{Sandbox, SandboxProbe};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Secret, TokenPrices};
 
+use crate::check_needs::{UnshownRemedy, toolchain_folders, unshown_notice};
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::options::ProgramOptions;
@@ -57,7 +58,7 @@ pub fn make_tool_program(
     session: &Session,
 ) -> Result<Tool, EffectError> {
     let mut program = program_from_flags(host, &ProviderKind::ToolProgram, flags)?;
-    name_files(host, &mut program);
+    name_files(host, &mut program)?;
     let folder = session.open_copies()?.path().to_owned();
     let tool = make_speaker(host, program, folder)?;
     Ok(with_timeout(tool, timeout_seconds.unwrap_or(TIMEOUT)))
@@ -150,7 +151,7 @@ pub fn make_unnamed(host: &Host, provider: &ProviderKind) -> Result<Tool, Effect
 /// If this program's own file cannot be found, or there is no place for the tool's folders.
 pub fn make_conforming(host: &Host, flags: &ProgramOptions) -> Result<Tool, EffectError> {
     let mut program = program_from_flags(host, &ProviderKind::ToolProgram, flags)?;
-    name_files(host, &mut program);
+    name_files(host, &mut program)?;
     let cache = host
         .environment()
         .cache_dir()
@@ -187,23 +188,48 @@ pub(crate) fn readable_paths(host: &Host, flags: &ProgramOptions) -> Result<Vec<
                 .hint("name a file or folder that exists; a relative path starts in the current folder")
         };
         full.metadata().map_err(missing)?;
+        require_own_place(host, &full)?;
         Ok(full)
     };
     flags.readable.iter().map(place).collect()
 }
 
+/// Refuses a place that the user names if a link of the repository leads out of it: the repository, and not the user, would then
+/// choose what is shown.
+///
+/// # Errors
+/// If it is such a place.
+pub(crate) fn require_own_place(host: &Host, place: &Path) -> Result<(), EffectError> {
+    program_places(host)
+        .follow_own(place)
+        .map(drop)
+        .map_err(|unshown| {
+            let name = |path: &Path| host.environment().shorten_path(path);
+            let (named, real) = (name(&unshown.named), name(&unshown.real));
+            usage_error(format!(
+                "a link of the repository leads from `{named}` to `{real}`"
+            ))
+            .hint(format!("name `{real}` if you want it to be shown"))
+        })
+}
+
 /// Lets a tool program read the files that its command line names. It has no copy in which it could find them.
-fn name_files(host: &Host, program: &mut Program) {
+///
+/// # Errors
+/// If a link of the repository leads out of it, to a file that the user does not name.
+fn name_files(host: &Host, program: &mut Program) -> Result<(), EffectError> {
     let mut named = Vec::new();
     for word in program.args.iter_mut().chain([&mut program.name]) {
         let place = host.environment().cwd.join(&*word);
         // A plain word that names a program on the search path means the program, not a file of the same name here.
         if place.is_file() && (word.contains('/') || !is_on_path(host, word)) {
+            require_own_place(host, &place)?;
             *word = place.display().to_string();
             named.push(place);
         }
     }
     program.readable.extend(named);
+    Ok(())
 }
 
 fn is_on_path(host: &Host, word: &str) -> bool {
@@ -229,6 +255,7 @@ pub(crate) fn shared_folders(
                         .hint("name one that git ignores, such as `target`"),
                 );
             }
+            require_own_place(host, &place)?;
             all.push(SharedPath {
                 is_excluded: session.repo().excludes_folder(&name),
                 from: place,
@@ -323,7 +350,7 @@ fn with_settings(tool: Tool, settings: ProgramSettings) -> Tool {
     Tool {
         model: settings.model,
         timeout_seconds: settings.timeout_seconds,
-        notices: settings.notices,
+        notices: settings.notices.into_iter().chain(tool.notices).collect(),
         key: settings.key,
         ..tool
     }
@@ -415,15 +442,33 @@ fn make_sandbox(host: &Host) -> Result<Sandbox, EffectError> {
 fn make_in_copy(host: &Host, program: Program, session: &Session) -> Result<Tool, EffectError> {
     let (sandbox, held) = start_sandbox(host, ToolUse::Run)?;
     let copies = ExecutorCopies::new(session, &program, held.clone())?;
-    let agent = Agent::new(program, program_places(host), sandbox, held, Box::new(copies));
-    Ok(default_tool(Box::new(agent), true))
+    let places = program_places(host);
+    let notice = program_notice(host, &program, &places);
+    let agent = Agent::new(program, places, sandbox, held, Box::new(copies));
+    let mut tool = default_tool(Box::new(agent), true);
+    tool.notices.extend(notice);
+    Ok(tool)
 }
 
 /// Makes a tool of a program that speaks the tool protocol. `folder` is where its runs may have folders of their own.
 fn make_speaker(host: &Host, program: Program, folder: PathBuf) -> Result<Tool, EffectError> {
     let (sandbox, held) = start_sandbox(host, ToolUse::Run)?;
-    let speaker = Speaker::new(program, program_places(host), sandbox, held, folder);
-    Ok(default_tool(Box::new(speaker), false))
+    let places = program_places(host);
+    let notice = program_notice(host, &program, &places);
+    let speaker = Speaker::new(program, places, sandbox, held, folder);
+    let mut tool = default_tool(Box::new(speaker), false);
+    tool.notices.extend(notice);
+    Ok(tool)
+}
+
+/// Makes the notice about files of a program that are not shown, because only the repository names them. `None` if there are none.
+fn program_notice(host: &Host, program: &Program, places: &Places) -> Option<Notice> {
+    let found = places.find(&program.name)?;
+    unshown_notice(
+        host.environment(),
+        &places.unshown(&found),
+        UnshownRemedy::Reading,
+    )
 }
 
 /// Makes a tool with default settings.
@@ -460,6 +505,7 @@ pub(crate) fn program_places(host: &Host) -> Places {
         // A relative folder would mean another program in every folder, as one that a repository provides.
         path: folders.filter(|folder| folder.is_absolute()).collect(),
         home: host.environment().home_dir(),
+        toolchains: toolchain_folders(host.environment()),
         rustup_home: host.environment().get("RUSTUP_HOME").map(PathBuf::from),
         system_root: host
             .environment()

@@ -341,6 +341,9 @@ fn describe_program(
             .into_iter()
             .filter(|file| file.is_absolute() && file.is_file()),
     );
+    for path in program.readable.iter().chain([&found]) {
+        programs::require_own_place(host, path)?;
+    }
     let mut hashes = BTreeMap::new();
     for path in program.readable.iter().chain([&found]) {
         if let Some(hash) = hash_program(host, path)? {

@@ -141,14 +141,144 @@ fn an_interpreter_is_a_program() {
     let key = ground.write("home/.ssh/id_ed25519", "");
     set_mode(&key, 0o600);
     let script = format!("#!{}\n", key.display());
-    ground.write("home/work/repo/gen.sh", &script);
-    assert_eq!(ground.shown("home/work/repo/gen.sh"), ["home/work/repo/gen.sh"]);
+    ground.write("home/tools/gen.sh", &script);
+    assert_eq!(ground.shown("home/tools/gen.sh"), ["home/tools/gen.sh"]);
     let own = ground.write("home/private/interpreter", "");
-    ground.write("home/work/repo/gen.sh", &format!("#!{} -x\n", own.display()));
+    ground.write("home/tools/gen.sh", &format!("#!{} -x\n", own.display()));
     assert_eq!(
-        ground.shown("home/work/repo/gen.sh"),
-        ["home/private/interpreter", "home/work/repo/gen.sh"]
+        ground.shown("home/tools/gen.sh"),
+        ["home/private/interpreter", "home/tools/gen.sh"]
     );
+}
+
+/// The finding: a link or a text of a repository named a file, and the file was shown with the folders next to it.
+#[test]
+fn a_repository_names_nothing_of_the_users() {
+    let mut ground = Ground::new();
+    let key = ground.write("home/.ssh/id_ed25519", "key");
+    set_mode(&key, 0o600);
+    ground.write("home/.config/gh/bin/python3", "");
+    ground.write("home/.config/gh/lib/hosts.yml", "token");
+    ground.write("home/.pyenv/versions/3.12/bin/python3.12", "");
+    ground.write("home/.pyenv/versions/3.12/lib/x", "");
+    ground.write("home/.local/share/uv/credentials/bin/python3", "");
+    ground.write("home/.local/share/uv/python/cpython-3.13/bin/python3.13", "");
+    ground.write("home/.local/share/uv/python/cpython-3.13/lib/x", "");
+    ground.write("home/.local/share/pipx/venvs/pre-commit/bin/python", "");
+    ground.write("home/own/python/bin/python3.11", "");
+    ground.write("home/own/python/lib/x", "");
+    ground.write("home/kept/py/bin/python3.10", "");
+    ground.link("home/bin/python3", "../kept/py/bin/python3.10");
+    ground.write("managed/installs/python/3/bin/python", "");
+    let repo = "home/work/repo";
+    ground.write(&format!("{repo}/lib/private"), "");
+    ground.write(&format!("{repo}/bin/tool"), "");
+    ground.places.path = ["home/own/python/bin", "home/bin", "home/work/repo/scripts"]
+        .map(|name| ground.at(name))
+        .to_vec();
+    ground.link(&format!("{repo}/scripts"), "../../.config/gh/bin");
+    ground.places.toolchains = vec![
+        ground.at("managed/installs"),
+        ground.at(&format!("{repo}/managed")),
+    ];
+    ground.link(&format!("{repo}/managed"), "../../.config/gh");
+    let cases = [
+        // A file that is no program, and a program in a folder that holds something else.
+        ("home/.ssh/id_ed25519", false),
+        ("home/.ssh", false),
+        ("home/.config/gh/bin/python3", false),
+        ("home/.config/gh/lib/hosts.yml", false),
+        ("home/.local/share/uv/credentials/bin/python3", false),
+        ("home/missing", false),
+        // The folders of managers.
+        ("home/.pyenv/versions/3.12/bin/python3.12", true),
+        ("home/.local/share/uv/python/cpython-3.13/bin/python3.13", true),
+        ("home/.local/share/pipx/venvs/pre-commit/bin/python", true),
+        ("managed/installs/python/3/bin/python", true),
+        // The search path, and what a program of it leads to.
+        ("home/own/python/bin/python3.11", true),
+        ("home/kept/py/bin/python3.10", true),
+        ("home/work/repo/bin/tool", true),
+    ];
+    for (number, (to, is_shown)) in cases.into_iter().enumerate() {
+        let named = ground.places.readable_if_known(&ground.at(to));
+        assert_eq!(named.is_ok(), is_shown, "a text that names {to}");
+        // Links of the repository: by the user's command line, and in a check's environment.
+        let link = format!("{repo}/link{number}/python");
+        ground.link(&link, &ground.at(to).display().to_string());
+        assert_eq!(
+            ground.places.readable_if_known(&ground.at(&link)).is_ok(),
+            is_shown,
+            "a link to {to}"
+        );
+        let is_listed = !ground.places.unshown(&ground.at(&link)).is_empty();
+        assert_eq!(is_listed, !is_shown, "a link to {to} as a program");
+        let shown = ground.shown(&link);
+        let is_in = |place: &String| place == &link || ground.at(to).starts_with(ground.at(place));
+        assert_eq!(
+            shown.iter().any(is_in),
+            is_shown,
+            "a link to {to} shows {shown:?}"
+        );
+        // The first line of a script of the repository.
+        let script = format!("{repo}/script{number}.sh");
+        ground.write(&script, &format!("#!{}\n", ground.at(to).display()));
+        let shown = ground.shown(&script);
+        let is_in = |place: &String| ground.at(to).starts_with(ground.at(place));
+        assert_eq!(
+            shown.iter().any(is_in),
+            is_shown,
+            "a script of {to} shows {shown:?}"
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_the_user_names_is_not_followed_through_a_link_of_the_repository() {
+    let mut ground = Ground::new();
+    ground.write("home/.config/gh/lib/hosts.yml", "token");
+    ground.write("home/.config/gh/bin/tool", "");
+    let repo = "home/work/repo";
+    ground.link(&format!("{repo}/.venv"), "../../.config/gh");
+    ground.link(&format!("{repo}/node_modules"), "../../.config/gh");
+    // A link of the user's on the way changes nothing.
+    ground.link("home/project", "work/repo");
+    ground.places.path = [".venv/bin", "node_modules/bin", "node_modules"]
+        .iter()
+        .flat_map(|name| [format!("{repo}/{name}"), format!("home/project/{name}")])
+        .map(|name| ground.at(&name))
+        .collect();
+    for name in [
+        &format!("{repo}/.venv/bin/tool") as &str,
+        "home/project/.venv/bin/tool",
+    ] {
+        assert_eq!(ground.shown(name), Vec::<String>::new(), "{name}");
+        let unshown = ground.places.unshown(&ground.at(name));
+        assert_eq!(unshown.len(), 1, "{name}");
+        assert_eq!(
+            unshown.first().unwrap().real,
+            ground.at("home/.config/gh/bin/tool")
+        );
+    }
+    for (name, is_ok) in [
+        ("home/.config/gh/lib", true),
+        ("home/project/.venv/lib", false),
+        ("home/work/repo/.venv", false),
+        ("home/work/repo", true),
+    ] {
+        assert_eq!(
+            ground.places.follow_own(&ground.at(name)).is_ok(),
+            is_ok,
+            "{name}"
+        );
+    }
+    for (name, is_ok) in [("home/.config/gh", false), ("/usr/share", true), ("home", false)] {
+        assert_eq!(
+            ground.places.folder_if_known(&ground.at(name)).is_ok(),
+            is_ok,
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -170,6 +170,36 @@ fn python_tests_a_project_with_its_environment() {
     assert!(said.contains("test_two") && said.contains("tool 2"), "{said}");
 }
 
+/// The finding: a link `.venv/bin/python` of a clone showed the folder two levels above its target to the check.
+#[test]
+fn an_environment_of_a_clone_shows_no_folder_of_the_users() {
+    if !sandbox_holds() {
+        return;
+    }
+    for to in [".config/gh/hosts.yml", ".aws/sso/cache"] {
+        let repo = small_repo();
+        let cli = agentos().in_dir(repo.path());
+        let secret = "SECRET-of-the-user";
+        write_file(&cli.home().join(".config/gh/hosts.yml"), secret);
+        write_file(&cli.home().join(".aws/credentials"), secret);
+        write_file(&cli.home().join(".aws/sso/cache/x"), secret);
+        repo.write(".venv/pyvenv.cfg", "home = /usr/bin\n");
+        make_dir(&repo.path().join(".venv/bin"));
+        let target = cli.home().join(to);
+        make_link(&repo.path().join(".venv/bin/python"), target.to_str().unwrap());
+        repo.git(&["add", "-A", "-f"]);
+        repo.commit_all("a clone");
+        let check = format!(
+            "python3 --version; cat {home}/.config/gh/hosts.yml {home}/.aws/credentials {home}/.aws/sso/cache/x; false",
+            home = cli.home().display()
+        );
+        let (output, said) = run_check(&cli, &repo, &check);
+        assert!(!said.contains(secret), "{said}");
+        assert!(!output.to_string().contains(secret), "{output}");
+        assert!(output.stderr.contains("is not shown"), "{output}");
+    }
+}
+
 #[test]
 fn go_tests_a_module_with_a_dependency_of_its_cache() {
     let (true, Some(_), Some(_)) = (sandbox_holds(), find("go"), find("python3")) else {

@@ -1,7 +1,7 @@
 //! `--run-hooks`: the repository's own hooks before a commit, in the sandbox.
 
 use agentos_testkit::cli::CliOutput;
-use agentos_testkit::repo::{TestRepo, make_dir, make_link, set_mode, write_file};
+use agentos_testkit::repo::{TestRepo, make_dir, make_link, read_file, set_mode, write_file};
 use agentos_testkit::server::{FakeServer, Reply};
 use serde_json::{Value, json};
 
@@ -234,8 +234,30 @@ fn hooks_are_found_where_git_finds_them() {
     let (repo, answer) = repo_with_answer();
     write_hook(&repo, "../outside-hooks", "pre-commit", &says("elsewhere"));
     let place = repo.path().parent().unwrap().join("outside-hooks");
+    // Named by the user's own configuration. The repository's could name any folder of the user's.
+    let cli = agentos().in_dir(repo.path());
+    let settings = cli.home().join(".gitconfig");
+    let own = String::from_utf8(read_file(&settings)).unwrap();
+    write_file(
+        &settings,
+        format!("{own}\n[core]\n\thooksPath = {}\n", place.display()),
+    );
+    let run = ["apply", &answer, "--json", "--run-hooks"];
+    let output = cli.run(&run).unwrap();
+    assert!(output.to_string().contains("hook elsewhere"), "{output}");
+    let (repo, answer) = repo_with_answer();
+    write_hook(&repo, "../outside-hooks", "pre-commit", &says("elsewhere"));
+    let place = repo.path().parent().unwrap().join("outside-hooks");
     repo.git(&["config", "core.hooksPath", place.to_str().unwrap()]);
-    rejects(&repo, &answer, "hook elsewhere");
+    let output = apply(&repo, &answer, &[]);
+    assert_ne!(output.code, Some(0), "{output}");
+    assert!(!output.to_string().contains("hook elsewhere"), "{output}");
+    assert!(
+        output
+            .stderr
+            .contains("outside-hooks`, which the repository names, is not shown"),
+        "{output}"
+    );
 
     // A link to a committed script, and a script without a first line that names an interpreter.
     let (repo, answer) = repo_with_answer();
@@ -255,6 +277,55 @@ fn hooks_are_found_where_git_finds_them() {
     let output = run_in(&repo, &["apply", &answer, "--run-hooks"]);
     assert_eq!(output.code, Some(0), "{output}");
     assert!(output.stderr.contains("is not executable"), "{output}");
+}
+
+/// The finding: `INSTALL_PYTHON=` and a link in `.git/hooks` named a file of the user's, and the hook could print it.
+#[test]
+fn a_hook_is_shown_nothing_that_only_the_repository_names() {
+    if !sandbox_holds() {
+        return;
+    }
+    let secret = "SECRET-of-the-user";
+    let run = |make: &dyn Fn(&TestRepo, &std::path::Path)| {
+        let (repo, answer) = repo_with_answer();
+        let cli = agentos().in_dir(repo.path());
+        make(&repo, cli.home());
+        let output = cli.run(&["apply", &answer, "--run-hooks"]).unwrap();
+        let shown = cli.run(&["show", "--output"]).unwrap();
+        assert!(!format!("{output}{shown}").contains(secret), "{output}{shown}");
+        output
+    };
+    let key = |home: &std::path::Path| {
+        let key = home.join(".ssh/id_ed25519");
+        write_file(&key, secret);
+        set_mode(&key, 0o600);
+        key
+    };
+    let output = run(&|repo, home| {
+        let key = key(home);
+        let hook = format!("INSTALL_PYTHON={}\ncat $INSTALL_PYTHON; exit 3", key.display());
+        write_hook(repo, ".git/hooks", "pre-commit", &hook);
+    });
+    assert!(
+        output
+            .stderr
+            .contains("id_ed25519`, which the repository names, is not shown"),
+        "{output}"
+    );
+    let output = run(&|repo, home| {
+        write_hook(
+            repo,
+            "../bin",
+            "pre-commit",
+            &format!("cat {}; exit 3", key(home).display()),
+        );
+        let own = home.join("own/tool");
+        write_file(&own, format!("#!/bin/sh\necho {secret}\n"));
+        set_mode(&own, 0o755);
+        make_dir(&repo.path().join(".git/hooks"));
+        make_link(&repo.path().join(".git/hooks/pre-commit"), own.to_str().unwrap());
+    });
+    assert!(output.stderr.contains("own/tool`, to which"), "{output}");
 }
 
 #[test]
