@@ -8,7 +8,7 @@ use agentos_api::{NextStep, Notice, RunOption};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_profile::{AdapterKind, ResolvedProfile, split_address};
-use agentos_programs::{Agent, Places, Program, SharedPath, Speaker, TaskInput};
+use agentos_programs::{Agent, Places, Program, Speaker, TaskInput};
 use agentos_sandbox::{Sandbox, SandboxProbe};
 use agentos_tool::{Adapter, Constrain, EditFormat, Enforcement, Secret, TokenPrices};
 
@@ -19,13 +19,16 @@ use crate::options::ProgramOptions;
 use crate::provider_kind::ProviderKind;
 use crate::session::Session;
 use crate::tools::{KeySent, Tool};
-use crate::{keys, paths, tool_notices, toolboxes};
+use crate::{keys, tool_notices, toolboxes};
 
 mod copies;
+mod given_paths;
 mod own_server;
 
 pub(crate) use copies::ExecutorCopies;
 use copies::NoCopies;
+use given_paths::name_files;
+pub(crate) use given_paths::{readable_paths, require_own_place, shared_folders};
 use own_server::{OwnServer, reach_own_server};
 
 /// Default time limit of a program, in seconds.
@@ -173,97 +176,6 @@ fn program_from_flags(
     let mut program = Program::new(provider.name(), name, args);
     program.readable = readable_paths(host, flags)?;
     Ok(program)
-}
-
-/// Returns the files and folders that a program may read, as absolute paths.
-///
-/// # Errors
-/// If one of them does not exist: the sandbox would only say that it cannot confine the program.
-pub(crate) fn readable_paths(host: &Host, flags: &ProgramOptions) -> Result<Vec<PathBuf>, EffectError> {
-    let place = |path: &PathBuf| {
-        let full = host.environment().cwd.join(path);
-        let missing = |error: std::io::Error| {
-            let message = format!("`{}` cannot be read: {error}", path.display());
-            usage_error(message)
-                .hint("name a file or folder that exists; a relative path starts in the current folder")
-        };
-        full.metadata().map_err(missing)?;
-        require_own_place(host, &full)?;
-        Ok(full)
-    };
-    flags.readable.iter().map(place).collect()
-}
-
-/// Refuses a place that the user names if a link of the repository leads out of it: the repository, and not the user, would then
-/// choose what is shown.
-///
-/// # Errors
-/// If it is such a place.
-pub(crate) fn require_own_place(host: &Host, place: &Path) -> Result<(), EffectError> {
-    program_places(host)
-        .follow_own(place)
-        .map(drop)
-        .map_err(|unshown| {
-            let name = |path: &Path| host.environment().shorten_path(path);
-            let (named, real) = (name(&unshown.named), name(&unshown.real));
-            usage_error(format!(
-                "a link of the repository leads from `{named}` to `{real}`"
-            ))
-            .hint(format!("name `{real}` if you want it to be shown"))
-        })
-}
-
-/// Lets a tool program read the files that its command line names. It has no copy in which it could find them.
-///
-/// # Errors
-/// If a link of the repository leads out of it, to a file that the user does not name.
-fn name_files(host: &Host, program: &mut Program) -> Result<(), EffectError> {
-    let mut named = Vec::new();
-    for word in program.args.iter_mut().chain([&mut program.name]) {
-        let place = host.environment().cwd.join(&*word);
-        // A plain word that names a program on the search path means the program, not a file of the same name here.
-        if place.is_file() && (word.contains('/') || !is_on_path(host, word)) {
-            require_own_place(host, &place)?;
-            *word = place.display().to_string();
-            named.push(place);
-        }
-    }
-    program.readable.extend(named);
-    Ok(())
-}
-
-fn is_on_path(host: &Host, word: &str) -> bool {
-    program_places(host).find(word).is_some()
-}
-
-/// Returns the folders that are shown: their path, their name in the working tree, and whether the user's rules ignore them.
-pub(crate) fn shared_folders(
-    host: &Host,
-    flags: &ProgramOptions,
-    session: &Session,
-) -> Result<Vec<SharedPath>, EffectError> {
-    let mut all = Vec::new();
-    for path in &flags.shared {
-        let typed = [path.display().to_string()];
-        let names = paths::paths_inside(&host.repository_dir(), session.work_dir(), &typed)?;
-        for name in names {
-            let place = session.work_dir().join(&name);
-            // The link itself is examined: a link could lead out of the repository.
-            if !place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-                return Err(
-                    usage_error(format!("`{name}` is not a folder that can be shared"))
-                        .hint("name one that git ignores, such as `target`"),
-                );
-            }
-            require_own_place(host, &place)?;
-            all.push(SharedPath {
-                is_excluded: session.repo().excludes_folder(&name),
-                from: place,
-                name,
-            });
-        }
-    }
-    Ok(all)
 }
 
 /// Makes the program of a profile, and the tool's other settings.
