@@ -156,7 +156,7 @@ pub struct Common {
 pub enum Verb {
     /// Show the path of a change in a temporary repository: no model, key or network
     Demo(land::DemoArgs),
-    /// Add a policy and a provider's profile to this repository; finds servers and keys
+    /// Add a policy to this repository; finds servers and keys
     Init(start::InitArgs),
     /// Choose the provider of tasks that name none
     Use(config::UseArgs),

@@ -1,7 +1,7 @@
 //! The abilities of a profile's model, and the location of the model.
 //!
-//! Owns: the rules that abilities declared for one address do not apply to another, and that a repository may declare
-//! `cloud` but not `local`. Never: measures anything.
+//! Owns: the rules that abilities declared for one address do not apply to another, that `cloud` applies to all, and that a
+//! repository may declare `cloud` but not `local`. Never: measures anything.
 
 use std::collections::BTreeMap;
 
@@ -51,12 +51,22 @@ pub(crate) fn collect_abilities(
     all
 }
 
-/// Decides the location of the model. A declaration applies only to the address that it was made for.
+/// Decides the location of the model. `cloud` of a file applies whatever the address is; `local` applies only to the address that it
+/// was declared for.
 fn execution_mode(
     stack: &LayerStack,
     base_url: Option<&LayeredValue<BaseUrl>>,
 ) -> LayeredValue<ExecutionMode> {
     let by_place = base_url.map_or(ExecutionMode::Cloud, |url| url.value.execution_mode());
+    // An address can look local and lead elsewhere: a tunnel, a name that the network resolves. The built-in profiles describe their
+    // own server only.
+    let cloud = stack.pick_by(|origin, file| {
+        let mode = file.capabilities.as_ref().and_then(|c| c.execution_mode)?;
+        (mode == ExecutionMode::Cloud && *origin != Origin::BuiltIn).then_some(mode)
+    });
+    if let Some(cloud) = cloud {
+        return cloud;
+    }
     let stated = stack.pick_by(|origin, file| {
         let mode = file.capabilities.as_ref().and_then(|c| c.execution_mode)?;
         // A model that counts as local may read more under the usual rules, so a repository must not declare one.

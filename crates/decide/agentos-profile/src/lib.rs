@@ -1,7 +1,8 @@
 //! Provider profiles: parsed, validated, and merged from several layers.
 //!
 //! Owns: the fields of a profile, the order of the layers, and the origin of each value. Never: reads a file or the
-//! environment, stores a key in a profile, or lets a repository send a user's key to another address. Start at
+//! environment, stores a key in a profile, lets a repository change a provider that the user or the product defines, or send a user's key to
+//! another address. Start at
 //! [`resolve_profile`].
 
 mod abilities;
@@ -14,6 +15,7 @@ mod models;
 mod pool;
 mod profile;
 mod program;
+mod repository;
 mod resolve;
 mod stack;
 mod template;
@@ -30,4 +32,5 @@ pub use models::{KnownModel, known_model, known_models, nearest_model};
 pub use pool::{MemberFile, PoolFile, PoolNotify};
 pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, ResolvedProfile, Timeouts};
 pub use program::{ProgramFile, ToolboxClass, split_address};
+pub use repository::{LeftOutFields, ProviderOwner, REPOSITORY_RULES, RepositoryRule};
 pub use resolve::{ModelLayer, ProfileFlags, ProfileLayers, resolve_profile};

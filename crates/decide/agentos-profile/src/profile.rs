@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, KeyObstacle, Secret, ToolCapabilities};
 
-use crate::{AdapterKind, HttpFile, LimitField, Mode, PoolFile, PriceFile, ProgramFile};
+use crate::{AdapterKind, HttpFile, LeftOutFields, LimitField, Mode, PoolFile, PriceFile, ProgramFile};
 
 /// Origin of a value, weakest first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -169,8 +169,8 @@ pub struct ResolvedProfile {
     pub given_keys: Vec<ProvidedKey>,
     /// Decision if a stored key may be sent to `base_url`.
     pub stored_key: KeyUse,
-    /// True if the repository's file names a program, which is ignored.
-    pub ignores_program: bool,
+    /// Fields of the repository's file that are not in force. `None` if all are, or there is no file.
+    pub left_out: Option<LeftOutFields>,
 }
 
 impl ResolvedProfile {

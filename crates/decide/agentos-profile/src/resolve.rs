@@ -133,8 +133,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
         origins,
         given_keys: keys.given,
         stored_key: keys.stored,
-        // Ignoring the repository's program leaves no program at all, so there is no usable profile.
-        ignores_program: layers.project.as_ref().is_some_and(|file| file.program.is_some()),
+        left_out: stack.left_out,
     })
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::repository::{LeftOutFields, ProviderOwner, admit_profile};
 use crate::{Origin, ProfileError, ProfileFile, ProfileLayers, builtin_profiles, env_names, file};
 
 /// Value with its origin.
@@ -30,14 +31,29 @@ pub(crate) fn note_origin<T>(
 }
 
 /// Layers as profile files, strongest first. Environment and flags become files with few fields.
-pub(crate) struct LayerStack(Vec<(Origin, ProfileFile)>);
+pub(crate) struct LayerStack {
+    layers: Vec<(Origin, ProfileFile)>,
+    /// Fields of the repository's file that are not in force. `None` if all are.
+    pub(crate) left_out: Option<LeftOutFields>,
+}
 
 impl LayerStack {
     pub(crate) fn new(provider: &str, layers: &ProfileLayers) -> Result<Self, ProfileError> {
         let known = builtin_profiles()?;
+        let names = env_names(provider);
+        let owner = if layers.user.is_some() || !set_variables(&names.base_url, &layers.env).is_empty() {
+            ProviderOwner::User
+        } else if known.contains_key(provider) {
+            ProviderOwner::Product
+        } else {
+            ProviderOwner::Repository
+        };
+        let project = layers.project.clone();
+        let project = project.map(|file| admit_profile(file, owner));
+        let (project, left_out) = project.unzip();
         let files = [
-            // Above the user's file, except for what a repository must not decide: that is picked with `pick_trusted`.
-            (Origin::ProjectFile, layers.project.clone()),
+            // Above the user's file: what is left of it then makes rules stricter.
+            (Origin::ProjectFile, project),
             (Origin::UserFile, layers.user.clone()),
             (Origin::BuiltIn, known.get(provider).cloned()),
         ];
@@ -68,7 +84,10 @@ impl LayerStack {
             }
             stack.push((origin, file));
         }
-        Ok(Self(stack))
+        Ok(Self {
+            layers: stack,
+            left_out: left_out.flatten(),
+        })
     }
 
     /// Picks the strongest layer's value. `None` if no layer has one.
@@ -91,7 +110,7 @@ impl LayerStack {
         &self,
         of: impl Fn(&Origin, &ProfileFile) -> Option<T>,
     ) -> Option<LayeredValue<T>> {
-        self.0.iter().find_map(|(origin, file)| {
+        self.layers.iter().find_map(|(origin, file)| {
             of(origin, file).map(|value| LayeredValue {
                 value,
                 origin: origin.clone(),

@@ -124,14 +124,24 @@ fn check_ranges(resolved: &ResolvedProfile) {
     assert!(!shown.contains(KEY), "a key is shown");
 }
 
-/// The repository's file must not name a program, say `local`, or send a key to a server that would not get it
-/// without the file.
+/// The repository's file must not change a provider that exists, name a program, say `local`, or send a key to a server that
+/// would not get it without the file.
 fn check_repository(provider: &str, layers: &ProfileLayers, resolved: &ResolvedProfile) {
     assert_ne!(
         resolved.origin_of("program"),
         Some(&Origin::ProjectFile),
         "it names a program"
     );
+    let built_in = agentos_profile::builtin_profiles().ok();
+    let is_built_in = built_in.is_some_and(|known| known.contains_key(provider));
+    if layers.user.is_some() || is_built_in {
+        let theirs = resolved
+            .origins
+            .iter()
+            .filter(|(_, origin)| **origin == Origin::ProjectFile);
+        let mut changed = theirs.filter(|(field, _)| **field != "capabilities.execution_mode");
+        assert_eq!(changed.next(), None, "it changes a provider that exists");
+    }
     let profile = &resolved.profile;
     let own_mode = resolved.origin_of("capabilities.execution_mode") == Some(&Origin::ProjectFile);
     assert!(

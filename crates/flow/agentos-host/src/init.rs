@@ -1,4 +1,4 @@
-//! `agentos init`: proposes a policy and the profile of a provider that was found.
+//! `agentos init`: proposes a policy, and names a provider that was found.
 //!
 //! Owns: the search and the proposal. Never: writes by itself (the proposal is judged and landed like every change, so
 //! policy asks about it), overwrites a file, or reads a key: only the names of variables.
@@ -28,9 +28,6 @@ use crate::tasks::AnswerSpec;
 use crate::tools::Tools;
 use crate::{health, keys};
 
-/// Folder of a repository's profiles.
-const PROFILE_DIR: &str = ".agentos/profiles";
-
 /// The output of `agentos init --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct InitReport {
@@ -42,7 +39,7 @@ pub struct InitReport {
     pub keys: Vec<FoundKey>,
     /// Files to write.
     pub files: Vec<ProposedFile>,
-    /// Provider that was chosen for the repository. `None` if there is none.
+    /// Provider that was chosen, as in `vllm` or `vllm/tiny-coder`. `None` if there is none.
     pub provider: Option<String>,
     /// Files that exist already and stay as they are.
     pub kept: Vec<String>,
@@ -50,19 +47,19 @@ pub struct InitReport {
     pub outcome: Option<Outcome>,
 }
 
-/// The order to propose a policy and a profile.
+/// The order to propose a policy and a provider.
 #[derive(Debug, Clone)]
 pub struct InitSpec {
     /// The policy that is proposed.
     pub preset: Preset,
-    /// The provider whose profile is proposed. `None` means one that is found on the machine.
+    /// The provider that is proposed. `None` means one that is found on the machine.
     pub provider: Option<String>,
     /// True if no server is contacted.
     pub is_offline: bool,
 }
 
 impl Host {
-    /// Searches the machine and proposes a policy and a profile. Writes nothing.
+    /// Searches the machine and proposes a policy and a provider. Writes nothing.
     ///
     /// # Errors
     /// If there is no repository, or no such provider.
@@ -76,7 +73,7 @@ impl Host {
 /// every change.
 #[must_use]
 pub fn init_run(files: &[ProposedFile], consent: ConsentMode) -> RunSpec {
-    let instruction = "Begin with a policy and a provider's profile".to_owned();
+    let instruction = "Begin with a policy".to_owned();
     let session = SessionOptions {
         no_commit: true,
         ..SessionOptions::default()
@@ -127,15 +124,8 @@ fn propose_files(host: &Host, spec: &InitSpec, repo: &Repository) -> Result<Init
     } else {
         report.files.push(preset_file(spec.preset));
     }
-    if let Some(provider) = choose_provider(spec, &report) {
-        let file = profile_file(host, &tools, &provider, &report.servers)?;
-        if there.has_file(&file.path)? {
-            report.kept.push(file.path);
-        } else {
-            report.files.push(file);
-        }
-        report.provider = Some(provider);
-    }
+    // No file for it: a provider is the user's choice, and a repository's profile cannot change one that exists.
+    report.provider = choose_provider(spec, &report);
     Ok(report)
 }
 
@@ -146,18 +136,6 @@ struct ExistingFiles<'a> {
 }
 
 impl ExistingFiles<'_> {
-    fn has_file(&self, path: &str) -> Result<bool, EffectError> {
-        let entry = self.base.entry(path);
-        let committed = entry
-            .map_err(|error| agentos_engine::context::unreadable_base(&error))?
-            .is_some();
-        let in_work_tree = self
-            .work_dir
-            // Does not follow links: a dangling one occupies the name as well.
-            .is_some_and(|dir| std::fs::symlink_metadata(dir.join(path)).is_ok());
-        Ok(committed || in_work_tree)
-    }
-
     fn has_policy(&self, env: &Environment) -> Result<bool, EffectError> {
         let committed = self
             .base
@@ -223,43 +201,17 @@ fn keys_found(host: &Host, tools: &Tools) -> Vec<FoundKey> {
     found.collect()
 }
 
-/// Returns the named provider, else the first local server, else the first provider with a key. `None` if there is none.
+/// Returns the named provider, else the first local server, else the first provider with a key. `None` if there is none. The first
+/// model that a server lists exists there; the model of the profile is only a guess.
 fn choose_provider(spec: &InitSpec, report: &InitReport) -> Option<String> {
     let server = report.servers.first().map(|server| server.provider.clone());
     let key = report.keys.first().map(|key| key.provider.clone());
-    spec.provider.clone().or(server).or(key)
-}
-
-#[derive(Serialize)]
-struct NewProfile<'a> {
-    provider: &'a str,
-    model: Option<String>,
-}
-
-/// Makes a profile with only the model. It has no address: a profile in a repository must not decide where tasks are sent.
-fn profile_file(
-    host: &Host,
-    tools: &Tools,
-    provider: &str,
-    servers: &[FoundServer],
-) -> Result<ProposedFile, EffectError> {
-    let server = servers.iter().find(|server| server.provider == provider);
-    let listed = server.and_then(|server| server.models.first().cloned());
-    let model = match listed {
-        // A model that the server lists exists there. The profile's is only a guess for a server that does not answer.
-        Some(model) => Some(model),
-        None => {
-            tools
-                .resolve_profile(host, provider, &ProviderOverrides::default())?
-                .profile
-                .model
-        }
-    };
-    // No address: where tasks are sent is the user's decision, not the repository's.
-    let text = serde_json::to_string_pretty(&NewProfile { provider, model }).unwrap_or_default();
-    Ok(ProposedFile {
-        path: format!("{PROFILE_DIR}/{provider}.json"),
-        content: text + "\n",
+    let provider = spec.provider.clone().or(server).or(key)?;
+    let server = report.servers.iter().find(|server| server.provider == provider);
+    let model = server.and_then(|server| server.models.first());
+    Some(match model {
+        Some(model) => format!("{provider}/{model}"),
+        None => provider,
     })
 }
 

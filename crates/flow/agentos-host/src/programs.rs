@@ -241,7 +241,7 @@ fn program_from_profile(
     let settings = ProgramSettings {
         model: profile.model.clone(),
         timeout_seconds: profile.timeouts.total_seconds,
-        notices: tool_notices::collect_notices(resolved, &usable),
+        notices: tool_notices::collect_notices(host.environment(), resolved, &usable),
         key: usable.key.as_ref().map(|key| KeySent {
             variable: usable.variable.clone(),
             ending: key.hint(),

@@ -17,7 +17,7 @@ use crate::health::read_tools;
 use crate::host::Host;
 use crate::options::{KeyStore, ProviderOverrides};
 use crate::profile_values::describe_profile;
-use crate::tool_notices::ignored_program;
+use crate::tool_notices::describe_left_out;
 use crate::toolboxes::ListedToolbox;
 use crate::tools::{Tools, bad_profile};
 use crate::{files, key_checks, keys, pools, sign_in};
@@ -170,7 +170,7 @@ impl Host {
     /// If there is no such provider, or a layer of its profile is invalid.
     pub fn show_profile(&self, provider: &str) -> Result<ProfileReport, EffectError> {
         let resolved = read_tools(self)?.resolve_profile(self, provider, &ProviderOverrides::default())?;
-        if let Some(notice) = ignored_program(&resolved) {
+        if let Some(notice) = describe_left_out(self.environment(), &resolved) {
             self.notify(Notice::new("profile", notice));
         }
         Ok(describe_profile(provider, &resolved))

@@ -290,10 +290,7 @@ fn next(report: &StatusReport) -> Vec<ProposedStep> {
         );
     }
     if !begun {
-        step(
-            NextStep::InitRepository,
-            "begin with a policy and a provider's profile",
-        );
+        step(NextStep::InitRepository, "begin with a policy");
     }
     let mut usable = report.providers.iter().filter(|known| known.problem.is_none());
     match (&report.default_provider, usable.next()) {

@@ -4,14 +4,19 @@
 
 use agentos_api::Notice;
 use agentos_net::HttpUrl;
-use agentos_profile::{Origin, ResolvedProfile};
+use agentos_profile::{LeftOutFields, Origin, ProviderOwner, ResolvedProfile};
 
+use crate::environment::Environment;
 use crate::keys::UsableKey;
 
 /// Makes the notices of a tool: a repository chooses the task's destination, a key is not sent, or is sent unencrypted.
-pub fn collect_notices(resolved: &ResolvedProfile, usable: &UsableKey) -> Vec<Notice> {
-    let ignored = ignored_program(resolved).into_iter();
-    let mut notices: Vec<Notice> = ignored.map(tool_notice).collect();
+pub fn collect_notices(
+    environment: &Environment,
+    resolved: &ResolvedProfile,
+    usable: &UsableKey,
+) -> Vec<Notice> {
+    let left_out = describe_left_out(environment, resolved).into_iter();
+    let mut notices: Vec<Notice> = left_out.map(tool_notice).collect();
     let Some(base_url) = &resolved.profile.base_url else {
         return notices;
     };
@@ -49,10 +54,29 @@ pub fn tool_notice(message: String) -> Notice {
     Notice::new("tool", message)
 }
 
-/// Returns the notice about a repository that names a program to start. `None` if it names none.
-pub fn ignored_program(resolved: &ResolvedProfile) -> Option<String> {
-    resolved.ignores_program.then(|| {
-        "this repository's profile names a program, which is ignored: only your own profile may name one"
-            .to_owned()
+/// Returns the notice about a repository's profile that is not in force, or not completely. `None` if it is.
+pub fn describe_left_out(environment: &Environment, resolved: &ResolvedProfile) -> Option<String> {
+    let LeftOutFields { fields, owner } = resolved.left_out.as_ref()?;
+    let provider = &resolved.profile.provider;
+    let fields = format!("`{}`", fields.join("`, `"));
+    let folder = environment.config_dir().map(|folder| folder.join("profiles"));
+    let folder = folder.map_or_else(
+        || "your folder of profiles".to_owned(),
+        |folder| environment.shorten_path(&folder),
+    );
+    let theirs = format!(".agentos/profiles/{provider}.json");
+    Some(match owner {
+        ProviderOwner::Product => format!(
+            "this repository's profile of `{provider}` is not in force ({fields}): a repository cannot change a provider of \
+             AgentOS. To use it: `mkdir -p {folder} && cp {theirs} {folder}/`"
+        ),
+        ProviderOwner::User => format!(
+            "this repository's profile of `{provider}` is not in force ({fields}): a repository cannot change a provider of \
+             yours. To use a part of it, copy that part of `{theirs}` to `{folder}/{provider}.json`"
+        ),
+        ProviderOwner::Repository => format!(
+            "this repository's profile of `{provider}` cannot state {fields}. To state them yourself: \
+             `mkdir -p {folder} && cp {theirs} {folder}/`"
+        ),
     })
 }

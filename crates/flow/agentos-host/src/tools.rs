@@ -255,17 +255,18 @@ impl Tools {
             })
     }
 
-    /// Returns the layer with a file for a provider, in words. `None` if only built-in values exist.
+    /// Returns the layer whose file defines a provider, in words. `None` if only built-in values exist. The repository's file of a
+    /// provider that is built in defines nothing.
     pub fn own_layer(&self, provider: &str) -> Option<&'static str> {
         let has = |dir: &Option<PathBuf>| {
             let file = dir.as_ref().map(|dir| dir.join(format!("{provider}.json")));
             file.is_some_and(|file| file.is_file())
         };
-        match (has(&self.project_dir), has(&self.user_dir)) {
-            // First, because the repository's values override the user's.
-            (true, _) => Some("profile of the repository"),
-            (false, true) => Some("profile of yours"),
-            (false, false) => None,
+        let is_built_in = || builtin_profiles().is_ok_and(|known| known.contains_key(provider));
+        match (has(&self.user_dir), has(&self.project_dir)) {
+            (true, _) => Some("profile of yours"),
+            (false, true) if !is_built_in() => Some("profile of the repository"),
+            (false, true | false) => None,
         }
     }
 
@@ -332,7 +333,7 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
         .hint("name a provider, or a member's model as in `openai/gpt-4o`"));
     }
     let usable = keys::find_usable_key(host, resolved);
-    let notices = tool_notices::collect_notices(resolved, &usable);
+    let notices = tool_notices::collect_notices(host.environment(), resolved, &usable);
     let key = usable.key.as_ref().map(|key| KeySent {
         variable: usable.variable.clone(),
         ending: key.hint(),

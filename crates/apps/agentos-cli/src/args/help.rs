@@ -323,7 +323,7 @@ mod tests {
 
         Set up:
           demo          Show the path of a change in a temporary repository: no model, key or network
-          init          Add a policy and a provider's profile to this repository; finds servers and keys
+          init          Add a policy to this repository; finds servers and keys
           use           Choose the provider of tasks that name none
           config        List, get and set your own defaults
           doctor        Check the machine and the repository, and show a fix for each problem

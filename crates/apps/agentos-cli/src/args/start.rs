@@ -20,7 +20,7 @@ pub const STATUS_EXAMPLES: &[&str] = &[
                         read.\nWithout a terminal, `--yes` is needed to write."
 )]
 pub struct InitArgs {
-    /// Provider for which to write a profile [default: the first local server that answers]
+    /// Provider to offer as the default [default: the first local server that answers]
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
     /// Preset of rules to start with [default: `solo` or `team`, as you answer; `team` without a terminal]

@@ -1,4 +1,4 @@
-//! `agentos init`: adds a policy, and the profile of an available provider, to a repository.
+//! `agentos init`: adds a policy to a repository, and offers an available provider.
 //!
 //! Owns: the messages and the question for consent. Never: writes files itself: they land like every change.
 
@@ -75,7 +75,7 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
     Ok(exit)
 }
 
-/// Offers to make the repository's provider the default, if the user has none. Only a person's yes sets it.
+/// Offers to make the provider that was found the default, if the user has none. Only a person's yes sets it.
 fn offer_default(app: &App, args: &InitArgs, provider: Option<&str>) -> Result<(), EffectError> {
     let Some(provider) = provider else { return Ok(()) };
     if app.host.read_settings()?.default_provider().is_some() {

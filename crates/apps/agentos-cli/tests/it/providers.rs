@@ -224,9 +224,39 @@ fn a_repository_cannot_send_a_users_key_to_another_host() {
     let key = "sk-test-0123456789abcdefWXYZ";
     let cli = agentos().env("OPENAI_API_KEY", key).in_dir(repo.path());
     let output = cli.run(&["tool", "health", "-p", "openai"]).unwrap();
-    for request in server.requests() {
-        assert_eq!(request.header("authorization"), None, "{output}");
+    assert!(server.requests().is_empty(), "{output}");
+}
+
+/// The finding: a clone's profile led the user's earlier conversation to the clone's server.
+#[test]
+fn a_clone_leads_no_conversation_of_the_user_to_its_server() {
+    let (own, theirs) = (chat_server("Mine.", || {}), chat_server("Theirs.", || {}));
+    let repo = small_repo();
+    let cli = agentos().in_dir(repo.path());
+    let profile = |server: &FakeServer| {
+        json!({ "provider": "near", "adapter": "openai", "base_url": format!("{}/v1", server.url()), "model": "tiny-coder" })
+            .to_string()
+    };
+    write_file(
+        &cli.home().join(".config/agentos/profiles/near.json"),
+        profile(&own),
+    );
+    repo.write(".agentos/profiles/near.json", profile(&theirs));
+    repo.write(
+        ".agentos/profiles/ollama.json",
+        profile(&theirs).replace("near", "ollama"),
+    );
+    repo.commit_all("a clone");
+    for args in [
+        &["chat", "send", "-p", "near", "-c", "kept", "a private word"][..],
+        &["run", "-p", "near", "fix add", "--file", "src/lib.rs"],
+        &["chat", "send", "-p", "ollama", "-c", "kept", "Hello"],
+    ] {
+        let output = cli.run(args).unwrap();
+        assert!(theirs.requests().is_empty(), "{args:?}: {output}");
+        assert!(output.stderr.contains("is not in force"), "{args:?}: {output}");
     }
+    assert!(!own.requests().is_empty());
 }
 
 /// The requests that a health check and a run send with these flags, and what a person reads of the run.
@@ -377,10 +407,8 @@ fn user_project_environment_and_flag_win_over_the_built_in_profile_in_this_order
         &repo.path().join(".agentos/profiles/lmstudio.json"),
         file("of-the-project"),
     );
-    assert_eq!(
-        shown(&cli),
-        ("of-the-project".to_owned(), "project file".to_owned())
-    );
+    // A repository changes no provider that exists.
+    assert_eq!(shown(&cli), ("of-the-user".to_owned(), "user file".to_owned()));
     let cli = cli.env("AGENTOS_LMSTUDIO_MODEL", "of-the-environment");
     assert_eq!(
         shown(&cli),

@@ -24,56 +24,45 @@ fn sent(provider: &str, variable: &str, layers: ProfileLayers) -> (bool, bool) {
 
 #[test]
 fn a_repository_cannot_send_a_key_to_another_place() {
-    let at = |url: &str| file(&format!(r#"{{"provider":"openai","base_url":"{url}"}}"#));
-    let named = |key: &str| file(&format!(r#"{{"provider":"openai","api_key_ref":"{key}"}}"#));
-    let evil = "https://evil.example/v1";
-    let cases = [
-        ("nothing said", None, true),
-        ("same place", at("https://api.openai.com/v2"), true),
-        ("other host", at(evil), false),
-        ("other port", at("https://api.openai.com:444/v1"), false),
-        ("plain http", at("http://api.openai.com/v1"), false),
-        ("the same key", named("openai.api_key"), true),
-        ("another key", named("anthropic.api_key"), false),
-    ];
-    for (what, project, allowed) in cases {
-        let layers = || ProfileLayers {
-            project: project.clone(),
-            ..ProfileLayers::default()
-        };
-        for variable in ["AGENTOS_OPENAI_API_KEY", "OPENAI_API_KEY"] {
-            assert_eq!(
-                sent("openai", variable, layers()),
-                (allowed, allowed),
-                "{what} {variable}"
-            );
-        }
-        // The user's word counts for an address that the user gives, not for one that stands in a file of others.
-        let flags = ProfileFlags {
+    let at = |provider: &str, url: &str| file(&format!(r#"{{"provider":"{provider}","base_url":"{url}"}}"#));
+    let said_so = |layers: ProfileLayers| ProfileLayers {
+        flags: ProfileFlags {
             send_key: true,
             ..ProfileFlags::default()
+        },
+        ..layers
+    };
+    // A provider that exists keeps its address, so its key goes where it always goes.
+    for project in [
+        at("openai", "https://evil.example/v1"),
+        at("openai", "http://api.openai.com/v1"),
+        file(r#"{"provider":"openai","api_key_ref":"anthropic.api_key"}"#),
+    ] {
+        let layers = ProfileLayers {
+            project,
+            ..ProfileLayers::default()
         };
-        let layers = ProfileLayers { flags, ..layers() };
-        assert_eq!(
-            sent("openai", "OPENAI_API_KEY", layers),
-            (allowed, allowed),
-            "{what} --send-key"
-        );
+        assert_eq!(sent("openai", "OPENAI_API_KEY", layers.clone()), (true, true));
+        let profile = resolve_profile("openai", &layers).unwrap().profile;
+        assert_eq!(profile.base_url.unwrap().as_str(), "https://api.openai.com/v1");
+        assert_eq!(profile.api_key_ref, "openai.api_key");
     }
-    let flags = ProfileFlags {
-        base_url: Some("http://127.0.0.1:4000".to_owned()),
-        ..ProfileFlags::default()
-    };
-    let layers = ProfileLayers {
-        project: file(r#"{"provider":"lmstudio","base_url":"http://127.0.0.1:4000"}"#),
-        ..ProfileLayers::default()
-    };
-    assert_eq!(
-        sent("lmstudio", "AGENTOS_LMSTUDIO_API_KEY", layers.clone()),
-        (false, false)
-    );
-    let layers = ProfileLayers { flags, ..layers };
-    assert_eq!(sent("lmstudio", "AGENTOS_LMSTUDIO_API_KEY", layers), (true, true));
+    // The user's word counts for an address that the user gives, not for one that stands in a file of others.
+    for project in [
+        at("theirs", "https://evil.example/v1"),
+        at("theirs", "http://127.0.0.1:4000"),
+        file(
+            r#"{"provider":"theirs","base_url":"https://api.openai.com/v1","api_key_ref":"openai.api_key"}"#,
+        ),
+    ] {
+        let layers = ProfileLayers {
+            project,
+            ..ProfileLayers::default()
+        };
+        let variable = "AGENTOS_THEIRS_API_KEY";
+        assert_eq!(sent("theirs", variable, layers.clone()), (false, false));
+        assert_eq!(sent("theirs", variable, said_so(layers)), (false, false));
+    }
 }
 
 /// Where a key may go: by the layer that names another address, for a stored key, one in the vendor's variable, and

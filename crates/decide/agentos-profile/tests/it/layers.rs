@@ -115,7 +115,6 @@ fn each_value_comes_from_the_strongest_layer_and_says_so() {
     mode: derived
     model: flag
     name: built-in
-    params.max_tokens: project file
     params.temperature: user file
     requires_key: derived
     timeouts.connect_seconds: derived
@@ -202,18 +201,18 @@ fn what_is_stated_holds_for_the_address_it_was_stated_for() {
             ExecutionMode::Local,
         ),
         (
-            "repository states local",
+            "repository states local, and where: nothing changes",
             None,
             file(local),
             ProfileFlags::default(),
-            ExecutionMode::Cloud,
+            ExecutionMode::Local,
         ),
         (
-            "repository moves the server",
+            "repository moves the server: nothing changes",
             None,
             file(moved),
             ProfileFlags::default(),
-            ExecutionMode::Cloud,
+            ExecutionMode::Local,
         ),
         (
             "flag moves the server",
