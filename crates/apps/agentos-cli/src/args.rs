@@ -199,6 +199,8 @@ pub enum Verb {
     /// Judge changes without landing them; create, explain, test and check policies
     #[command(subcommand)]
     Policy(policy::PolicyVerb),
+    /// Review the policy of this repository, and let it replace the preset `default`
+    Trust(policy::TrustPolicyArgs),
     /// List tools, check their health, manage their keys, run one without landing
     #[command(subcommand)]
     Tool(tool::ToolVerb),

@@ -45,6 +45,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("editor", "name a program in `VISUAL` or `EDITOR`"),
     // Policy and consent.
     ("policy-error", "correct or remove the named file"),
+    ("bad-policies", "correct or remove the named file; `agentos trust` asks again"),
     ("policy-untrusted", "make the named file owned by root and writable by root only"),
     ("secret", "remove it; keys belong in a keyring"),
     ("bidi", "write such characters as escapes"),

@@ -50,6 +50,7 @@ pub mod tool_conform;
 pub mod tool_list;
 pub mod tool_run;
 pub mod tool_trust;
+pub mod trust;
 pub mod undo;
 
 use agentos_host::ModelAction;
@@ -144,6 +145,7 @@ pub fn run_verb(app: &App, verb: Option<&Verb>) -> Exit {
         Verb::Policy(PolicyVerb::Lint(args)) => (false, policy::lint_rules(app, args)),
         Verb::Policy(PolicyVerb::Show(args)) => (false, policy::show_active_rules(app, args)),
         Verb::Policy(PolicyVerb::Facts) => (false, policy::print_facts(app)),
+        Verb::Trust(args) => (false, trust::trust_policy(app, args)),
         Verb::Tool(ToolVerb::List) => (false, tool_list::list_providers(app)),
         Verb::Tool(ToolVerb::Health(args)) => (false, health::check_health(app, args)),
         Verb::Tool(ToolVerb::Run(args)) => (true, tool_run::run_tool(app, args, &run)),

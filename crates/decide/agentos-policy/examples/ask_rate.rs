@@ -176,7 +176,7 @@ impl Policies {
         }
         let load = |text: String| {
             PolicySet::load(&[PolicySource {
-                layer: Layer::Repository,
+                layer: Layer::User,
                 name: "candidates.toml".to_owned(),
                 text,
             }])

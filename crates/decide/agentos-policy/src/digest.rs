@@ -4,7 +4,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::{PolicySource, touch};
+use crate::{Layer, PolicySource, touch};
 
 /// Returns the digest of all sources and of the built-in table of names.
 pub(crate) fn digest_sources(sources: &[PolicySource]) -> String {
@@ -18,6 +18,20 @@ pub(crate) fn digest_sources(sources: &[PolicySource]) -> String {
             .into_iter()
             .chain(sources),
     )
+}
+
+/// Returns the digest of the repository's policy: the names and texts of its files. `None` if it has none.
+#[must_use]
+pub fn repository_digest(sources: &[PolicySource]) -> Option<String> {
+    let mut files: Vec<&PolicySource> = sources
+        .iter()
+        .filter(|source| source.layer == Layer::Repository)
+        .collect();
+    files.sort_by(|a, b| (&a.name, &a.text).cmp(&(&b.name, &b.text)));
+    let parts = files
+        .iter()
+        .flat_map(|source| [source.name.as_str(), source.text.as_str()]);
+    (!files.is_empty()).then(|| hash_parts(std::iter::once("agentos repository policy 1").chain(parts)))
 }
 
 /// Returns the SHA-256 over the parts, each with its length in front, so that no two lists of parts give the same bytes.

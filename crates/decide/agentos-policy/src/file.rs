@@ -23,9 +23,13 @@ pub struct PolicyFile {
     #[schemars(with = "u32", range(min = 1, max = 1))]
     pub(crate) version: Spanned<u32>,
     /// Rules that this layer builds on. What neither they nor the layer's own rules allow is denied. Without a preset
-    /// the layer can only ask and deny; if no layer names one, `default` is active.
+    /// the layer can only ask and deny; if neither the machine nor the user names one, `default` is active.
     #[schemars(with = "Option<Preset>")]
     pub(crate) preset: Option<Spanned<Preset>>,
+    /// SHA-256 of texts of a repository's policy whose preset may replace `default`, as `agentos trust` records them. Only in a
+    /// policy of the user or of the machine.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub(crate) agreed: Option<Spanned<Vec<String>>>,
     /// The rules. Their order does not matter.
     #[serde(default)]
     #[schemars(with = "Vec<RuleText>")]

@@ -1,7 +1,7 @@
 //! Layers: where rules come from.
 //!
 //! Owns: the layers and their order. Never: lets a layer loosen another; the strictest answer wins whatever its
-//! layer.
+//! layer, and a repository replaces the default only with the user's agreement.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Layer {
     /// Compiled in; always active.
     Floor,
-    /// Compiled in; active unless machine, repository or user name another preset.
+    /// Compiled in; active unless the machine or the user names another preset, or agreed to a repository's policy that does.
     Default,
     /// Policy of the whole machine.
     Machine,

@@ -29,8 +29,9 @@
 //! | user | no | ignored | apply | nothing |
 //! | command line | refused at load | ignored | apply | nothing |
 //!
-//! A preset of the machine or the repository replaces `default`; a preset of the user does so only where neither
-//! machine nor repository has a policy file.
+//! A preset of the machine replaces `default`; a preset of the user does so where the machine has no policy file, and the
+//! repository has none or names a preset too. A preset of the repository replaces `default` only if the user or the machine
+//! agreed to the exact text of the repository's policy (`agreed`, [`DefaultState`]); otherwise it is in force besides `default`.
 //!
 //! What goes wrong without a step:
 //!
@@ -84,13 +85,14 @@ pub use approval::{
     ApprovalHashes, Approved, BoundTo, Consent, ConsentProof, LandingTarget, NotApproved, approve,
 };
 pub use decision::{Decision, Effect, FactsSummary, Reason};
+pub use digest::repository_digest;
 pub use error::PolicyError;
 pub use explain::{ExplainedQuestion, Explanation, NearMiss, QuestionFacts, RuleRef};
 pub use file::{Action, PolicyFile};
 pub use group::RuleGroup;
 pub use layer::{Layer, PolicySource};
 pub use lint::{LintAdvice, LintTopic};
-pub use load::LayerPreset;
+pub use load::{DefaultState, LayerPreset};
 pub use preset::{FACTS, Preset};
 pub use question::ToolFacts;
 pub use reading::ReadPolicy;

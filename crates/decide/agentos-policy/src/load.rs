@@ -1,19 +1,25 @@
 //! Loads rules from the texts of all sources.
 //!
 //! A layer that names a preset builds on it: what neither the preset nor the layer's own files allow is denied. A
-//! layer that names none only asks and denies; its allow rules are ignored. If neither machine nor repository names a
-//! preset, `default` is added. A user's preset replaces `default` only if neither machine nor repository has a policy
-//! file. The crate's page has the table.
+//! layer that names none only asks and denies; its allow rules are ignored.
+//!
+//! | the preset `default` | when |
+//! |---|---|
+//! | is replaced | the machine names a preset |
+//! | is replaced | the user names one, no policy of the machine exists, and the repository has no policy or names a preset too |
+//! | is replaced | the repository names one, and the user or the machine agreed to the exact text of its policy |
+//! | is added | otherwise. A preset of the repository is then in force as well: the strictest answer wins |
 //!
 //! Owns: loading, and every check on the way. Never: lets one layer loosen another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use toml::Spanned;
 
 use crate::built_in::{self, BuiltInRule};
+use crate::digest::repository_digest;
 use crate::fault::RuleFault;
 use crate::file::{self, LineCounter, RuleText};
 use crate::{Effect, Layer, PolicyError, PolicySource, Preset, Rule};
@@ -26,6 +32,7 @@ pub(crate) struct LoadedRules {
     /// Flag for each rule: true if it is built in.
     pub(crate) built_in: Vec<bool>,
     pub(crate) layer_presets: Vec<LayerPreset>,
+    pub(crate) default_state: DefaultState,
     /// All sources, for the digest.
     pub(crate) sources: Vec<PolicySource>,
 }
@@ -37,6 +44,22 @@ pub struct LayerPreset {
     pub layer: Layer,
     /// Preset that the layer builds on.
     pub preset: Preset,
+}
+
+/// Whether the preset `default` is in force, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DefaultState {
+    /// It is in force: no layer names a preset that could replace it.
+    InForce,
+    /// It is in force, besides the preset that the repository names: the user did not agree to the repository's policy.
+    NotAgreed,
+    /// A preset of the machine replaces it.
+    ReplacedByMachine,
+    /// A preset of the user replaces it.
+    ReplacedByUser,
+    /// A preset of the repository replaces it, and the user or the machine agreed to the text of the repository's policy.
+    ReplacedByRepository,
 }
 
 /// Reads all sources and the presets that they name.
@@ -53,8 +76,10 @@ pub(crate) fn load_rules(sources: &[PolicySource]) -> Result<LoadedRules, Policy
         texts: Vec::new(),
         built_in: Vec::new(),
         layer_presets: Vec::new(),
+        default_state: DefaultState::InForce,
         sources: Vec::new(),
     };
+    let mut agreed = BTreeSet::new();
     let mut presets = BTreeMap::new();
     let floor = PolicySource {
         layer: Layer::Floor,
@@ -63,19 +88,20 @@ pub(crate) fn load_rules(sources: &[PolicySource]) -> Result<LoadedRules, Policy
     };
     loaded.read_built_in(floor, built_in::FLOOR_JSON)?;
     for source in &sources {
-        if let Some(preset) = loaded.read(source)? {
+        let named = loaded.read(source)?;
+        if let Some(preset) = named.preset {
             record_preset(&mut presets, source, &preset)?;
         }
+        if let Some(texts) = named.agreed {
+            agreed.extend(require_agreeing(source, texts)?);
+        }
     }
-    // A file without a preset counts too: a machine or repository that writes any rule expects `default` below it,
-    // which a user must not exchange.
-    let has_policy_above = sources
-        .iter()
-        .any(|source| matches!(source.layer, Layer::Machine | Layer::Repository));
-    let above = [Layer::Machine, Layer::Repository];
-    let replaced = above.iter().any(|layer| presets.contains_key(layer))
-        || (!has_policy_above && presets.contains_key(&Layer::User));
-    if !replaced {
+    let is_agreed = repository_digest(&sources).is_some_and(|digest| agreed.contains(&digest));
+    loaded.default_state = judge_default(&sources, &presets, is_agreed);
+    if matches!(
+        loaded.default_state,
+        DefaultState::InForce | DefaultState::NotAgreed
+    ) {
         presets.insert(Layer::Default, Preset::Default);
     }
     loaded.add_presets(&presets)?;
@@ -86,9 +112,42 @@ pub(crate) fn load_rules(sources: &[PolicySource]) -> Result<LoadedRules, Policy
     Ok(loaded)
 }
 
+/// Decides whether the preset `default` is in force.
+fn judge_default(
+    sources: &[PolicySource],
+    presets: &BTreeMap<Layer, Preset>,
+    is_agreed: bool,
+) -> DefaultState {
+    let has_file = |layer| sources.iter().any(|source| source.layer == layer);
+    let names = |layer| presets.contains_key(&layer);
+    // A file without a preset counts too: a machine or repository that writes any rule expects `default` below it, which a user
+    // must not exchange.
+    let user_replaces = names(Layer::User)
+        && !has_file(Layer::Machine)
+        && (names(Layer::Repository) || !has_file(Layer::Repository));
+    if names(Layer::Machine) {
+        DefaultState::ReplacedByMachine
+    } else if names(Layer::Repository) && is_agreed {
+        DefaultState::ReplacedByRepository
+    } else if user_replaces {
+        DefaultState::ReplacedByUser
+    } else if names(Layer::Repository) {
+        // Whoever can write to a repository could otherwise switch the default rules off.
+        DefaultState::NotAgreed
+    } else {
+        DefaultState::InForce
+    }
+}
+
+/// What a source states besides its rules.
+struct NamedBySource {
+    preset: Option<Spanned<Preset>>,
+    agreed: Option<Spanned<Vec<String>>>,
+}
+
 impl LoadedRules {
-    /// Reads one source and returns the preset that it names. `None` if it names none.
-    fn read(&mut self, source: &PolicySource) -> Result<Option<Spanned<Preset>>, PolicyError> {
+    /// Reads one source and returns what it states besides its rules.
+    fn read(&mut self, source: &PolicySource) -> Result<NamedBySource, PolicyError> {
         let parsed = file::parse(&source.name, &source.text)?;
         let first = self.rules.len();
         let mut lines = LineCounter::new(&source.text);
@@ -97,7 +156,10 @@ impl LoadedRules {
             self.add_rule(source, first, line, spanned.into_inner())?;
         }
         self.finish_source(source.clone(), false);
-        Ok(parsed.preset)
+        Ok(NamedBySource {
+            preset: parsed.preset,
+            agreed: parsed.agreed,
+        })
     }
 
     /// Adds a built-in source, whose rules are read from `json`.
@@ -186,6 +248,25 @@ fn record_preset(
         )),
         Some(_) | None => Ok(()),
     }
+}
+
+/// Returns the texts to which a source agrees.
+///
+/// # Errors
+/// If the source is not the user's or the machine's.
+fn require_agreeing(source: &PolicySource, texts: Spanned<Vec<String>>) -> Result<Vec<String>, PolicyError> {
+    if matches!(source.layer, Layer::Machine | Layer::User) {
+        return Ok(texts.into_inner());
+    }
+    let (line, column) = file::line_and_column(&source.text, texts.span().start);
+    Err(PolicyError::Syntax {
+        source_name: source.name.clone(),
+        line,
+        column,
+        message: "only a policy of yours or of the machine can agree to the policy of a repository"
+            .to_owned(),
+        hint: Some("remove `agreed`".to_owned()),
+    })
 }
 
 fn check_id(source: &PolicySource, rule: &Rule, earlier: &[Rule]) -> Result<(), PolicyError> {

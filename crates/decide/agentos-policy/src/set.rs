@@ -17,7 +17,7 @@ use crate::fault::RuleFault;
 use crate::file::{Action, FindingKind, RuleText};
 use crate::globs::GlobMatcher;
 use crate::hooks_path::HooksPath;
-use crate::load::{LayerPreset, LoadedRules};
+use crate::load::{DefaultState, LayerPreset, LoadedRules};
 use crate::loss::{ChangeLosses, LargestLosses};
 use crate::question::{self, EnumSet, InspectedChange, PathMatch, Question, QuestionSink, read_question};
 use crate::reasons::{ReasonList, no_rule_reason, unsafe_path_reason};
@@ -35,6 +35,7 @@ pub struct PolicySet {
     /// Number of examples of each rule.
     examples: Vec<ExampleCounts>,
     layer_presets: Vec<LayerPreset>,
+    default_state: DefaultState,
     /// Index of each rule's layer among `layer_presets`. `None` if the layer names no preset.
     preset_index: Vec<Option<usize>>,
     globs: GlobMatcher,
@@ -54,7 +55,7 @@ enum PathList {
 
 impl PolicySet {
     /// Loads the floor, the rules of `sources` in any order, and the presets that they name. The built-in default is
-    /// added unless a preset replaces it.
+    /// added unless the machine or the user replaces it, or agreed to the repository's policy that does.
     ///
     /// # Errors
     /// If any source has a mistake. Nothing is loaded then.
@@ -115,6 +116,12 @@ impl PolicySet {
     #[must_use]
     pub fn layer_presets(&self) -> &[LayerPreset] {
         &self.layer_presets
+    }
+
+    /// Returns whether the preset `default` is in force, and why.
+    #[must_use]
+    pub fn default_state(&self) -> DefaultState {
+        self.default_state
     }
 
     /// Returns the rules, source by source.
@@ -395,6 +402,7 @@ impl PolicySet {
             texts,
             built_in: _,
             layer_presets,
+            default_state,
             sources,
         } = loaded;
         let mut globs = Vec::new();
@@ -433,6 +441,7 @@ impl PolicySet {
             rules,
             texts,
             layer_presets,
+            default_state,
         })
     }
 }

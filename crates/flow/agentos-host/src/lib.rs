@@ -64,6 +64,7 @@ mod own_file;
 mod paths;
 mod person;
 mod policy;
+mod policy_trust;
 mod pools;
 mod prices;
 mod probe;
@@ -147,8 +148,8 @@ pub use agentos_executor::{Recovered, RecoveryOutcome, local_offset_minutes};
 pub use agentos_landing::Change;
 pub use agentos_machine::{GpuSample, MachineSample, MemorySample, ProcessorSample};
 pub use agentos_policy::{
-    ApprovalHashes, ConsentProof, Decision, Effect, ExplainedQuestion, Explanation, FACTS, Layer,
-    LayerPreset, LintAdvice, PolicySet, Preset, Reason, RuleRef, ToolFacts,
+    ApprovalHashes, ConsentProof, Decision, DefaultState, Effect, ExplainedQuestion, Explanation, FACTS,
+    Layer, LayerPreset, LintAdvice, PolicySet, Preset, Reason, RuleRef, ToolFacts,
 };
 pub use agentos_pool::{ChoiceReplay, PoolChoice, RefusedMember, replay_with};
 pub use agentos_profile::{AdapterKind, KnownModel, TimeoutsFile, known_model, known_models, nearest_word};
@@ -207,6 +208,7 @@ pub use options::{
     SessionOptions,
 };
 pub use policy::POLICY_DIR;
+pub use policy_trust::{PolicyReview, PolicyTrust, TrustedPolicy};
 pub use pools::{
     DetectedMember, ListedMember, ListedPool, MemberStatistics, PoolAbilities, PoolImport, PoolImportSpec,
     PoolList, PoolQuery, PoolStatistics, SourcedAbility,

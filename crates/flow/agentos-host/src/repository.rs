@@ -30,6 +30,7 @@ use crate::control::StopFlag;
 use crate::host::Host;
 use crate::mails::name_author;
 use crate::notice::uncommitted_notice;
+use crate::policy_trust;
 use crate::search_folder::SearchFolder;
 use crate::tape::{TapeReader, evidence_error};
 use crate::watched_base::WatchedBase;
@@ -196,19 +197,19 @@ impl ports::Repository for RepositoryPort {
         {
             return Ok(Rc::clone(policy));
         }
+        let own = self.repo.policy_files(&to_exec_target(target));
+        let own = own.map_err(|error| repo_error(&error))?;
         let mut sources = self.layers.clone();
-        for (name, text) in self
-            .repo
-            .policy_files(&to_exec_target(target))
-            .map_err(|error| repo_error(&error))?
-        {
-            sources.push(PolicySource {
-                layer: Layer::Repository,
-                name,
-                text,
-            });
-        }
+        sources.extend(own.into_iter().map(|(name, text)| PolicySource {
+            layer: Layer::Repository,
+            name,
+            text,
+        }));
+        let agreement = policy_trust::find_agreement(self.host.environment(), &self.repo, &sources)?;
+        sources.extend(agreement);
         let set = PolicySet::load(&sources).map_err(|error| crate::policy::policy_error(&error))?;
+        let notice = policy_trust::not_agreed_notice(&set);
+        notice.into_iter().for_each(|notice| self.host.notify(notice));
         // `core.hooksPath` can name a folder of the working tree. git would run the files that a change adds there.
         let set = set.with_hooks_path(self.repo.hooks_path().as_deref());
         let recorded = sources.iter().map(|source| {

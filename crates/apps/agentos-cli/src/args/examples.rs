@@ -221,6 +221,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("store", super::cost::STORE_EXAMPLES),
     ("store rebuild", super::cost::STORE_EXAMPLES),
     ("tool run", super::tool::RUN_EXAMPLES),
+    ("trust", super::policy::TRUST_EXAMPLES),
     (
         "tool trust",
         &["agentos tool trust weather", "agentos tool trust weather --json"],

@@ -35,7 +35,7 @@ const VERB_GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Evidence and policy",
-        &["policy", "evidence", "recover", "store", "schema"],
+        &["policy", "trust", "evidence", "recover", "store", "schema"],
     ),
 ];
 
@@ -339,6 +339,7 @@ mod tests {
 
         Evidence and policy:
           policy        Judge changes without landing them; create, explain, test and check policies
+          trust         Review the policy of this repository, and let it replace the preset `default`
           evidence      List and show runs; verify, replay and export evidence
           recover       Finish or roll back an interrupted landing; every verb that lands does this first
           schema        Print the JSON Schema of a published shape

@@ -54,6 +54,28 @@ pub struct PolicyInitArgs {
     pub print: bool,
 }
 
+/// Examples of `trust`.
+pub const TRUST_EXAMPLES: &[&str] = &["agentos trust", "agentos trust --yes", "agentos trust --list"];
+
+/// Arguments of `trust`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A preset that a repository names is added to `default`: the stricter answer wins. It replaces `default` only if you \
+                  agree to the exact text of the policy in HEAD. `agentos init` and `agentos policy init` agree to the file that they \
+                  write."
+)]
+pub struct TrustPolicyArgs {
+    /// Agree without a question to what is shown
+    #[arg(long, conflicts_with_all = ["list", "clear"])]
+    pub yes: bool,
+    /// List the repositories with a policy to which you agreed
+    #[arg(long, conflicts_with = "clear")]
+    pub list: bool,
+    /// Forget the agreement to the policy of this repository
+    #[arg(long)]
+    pub clear: bool,
+}
+
 /// Rules in addition to, or instead of, the repository's own.
 #[derive(Debug, Clone, Args)]
 pub struct RulesArgs {

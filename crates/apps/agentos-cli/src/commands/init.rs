@@ -51,6 +51,11 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
         };
         let outcome = app.outcome_of(follow_run(app, spec)?.end)?;
         exit = Exit::from(outcome.cause);
+        // The person chose this text with their own command.
+        let policy = report.files.iter().find(|file| file.path.starts_with(POLICY_DIR));
+        if let Some(file) = policy.filter(|_| outcome.is_done()) {
+            app.host.agree_to_new_file(file)?;
+        }
         if !app.printer.json {
             app.show_outcome(&outcome)?;
             // The files land without a commit, because a policy judges changes only after its author has reviewed and

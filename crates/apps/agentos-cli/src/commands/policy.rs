@@ -49,8 +49,8 @@ pub fn explain_decision(app: &App, args: &JudgeArgs) -> Done {
             .write_json(&explained)
             .map_err(|error| output_failed(&error))?;
     } else {
-        app.print_paged(&render::policy::format_tree(&explanation))
-            .map_err(|error| output_failed(&error))?;
+        let text = render::policy::format_tree(&explanation) + &render::policy::format_presets(&judged.set);
+        app.print_paged(&text).map_err(|error| output_failed(&error))?;
     }
     Ok(exit)
 }
@@ -123,6 +123,8 @@ pub fn init_policy(app: &App, args: &PolicyInitArgs, run: &RunId) -> Done {
     let outcome = app.outcome_of(follow_run(app, spec)?.end)?;
     let done = app.show_outcome(&outcome)?;
     if outcome.is_done() {
+        // The person chose this text with their own command.
+        app.host.agree_to_new_file(&file)?;
         app.printer.show_note(&format!(
             "  next: review and adapt {}, and commit it; a policy becomes active when it is committed",
             file.path

@@ -2,7 +2,9 @@
 //!
 //! Owns: the tree, the lists and their wording. Never: shows untrusted text unescaped.
 
-use agentos_host::{Decision, Effect, ExplainedQuestion, Explanation, Layer, LintAdvice, PolicySet, RuleRef};
+use agentos_host::{
+    Decision, DefaultState, Effect, ExplainedQuestion, Explanation, Layer, LintAdvice, PolicySet, RuleRef,
+};
 
 use super::outcome::paint_effect;
 use crate::escape;
@@ -24,7 +26,8 @@ pub fn format_usable(set: &PolicySet) -> String {
     )
 }
 
-fn format_presets(set: &PolicySet) -> String {
+/// Returns the presets that are in force, and why `default` is, or is not, among them.
+pub fn format_presets(set: &PolicySet) -> String {
     let line = |(layer, preset): (Layer, &str)| match preset {
         "none" => format!("  the {} policy has only its own rules\n", layer.as_str()),
         preset => format!(
@@ -33,9 +36,21 @@ fn format_presets(set: &PolicySet) -> String {
         ),
     };
     let standings = set.layer_presets().iter();
-    standings
+    let mut out: String = standings
         .map(|one| line((one.layer, one.preset.as_str())))
-        .collect()
+        .collect();
+    out.push_str(match set.default_state() {
+        DefaultState::InForce => "",
+        DefaultState::NotAgreed => {
+            "  the preset `default` stays in force, because you did not agree to the repository's policy (`agentos trust`)\n"
+        }
+        DefaultState::ReplacedByMachine => "  the machine's policy replaces the preset `default`\n",
+        DefaultState::ReplacedByUser => "  your policy replaces the preset `default`\n",
+        DefaultState::ReplacedByRepository => {
+            "  the repository's policy replaces the preset `default`, because you agreed to its text\n"
+        }
+    });
+    out
 }
 
 /// Returns a decision as a tree.

@@ -191,8 +191,10 @@ fn a_yes_counts_where_policy_wants_no_person_any_more() {
         "version = 1\npreset = \"none\"\n[[rule]]\nid = \"all\"\neffect = \"allow\"\nwhy = \"w\"\n",
     );
     repo.commit_all("policy");
-    let (code, outcome) = json(&repo, &["approve", &run, "--yes"]);
-    assert_eq!(code, 0, "{outcome}");
+    let cli = agentos().in_dir(repo.path());
+    assert_eq!(cli.run(&["trust", "--yes"]).unwrap().code, Some(0));
+    let output = cli.run(&["approve", &run, "--yes", "--json"]).unwrap();
+    assert_eq!(output.code, Some(0), "{output}");
     assert!(repo.has(".github/workflows/ci.yml"));
     assert!(open_of(&repo).is_empty());
 }

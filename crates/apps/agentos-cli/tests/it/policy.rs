@@ -19,15 +19,90 @@ fn script_repo() -> TestRepo {
 }
 
 #[test]
-fn a_repository_may_stand_on_another_preset() {
+fn a_repository_may_stand_on_another_preset_once_the_user_agreed() {
     let repo = script_repo();
-    assert_eq!(pipe_in(&repo, &["apply", "-"], EXECUTABLE).code.unwrap(), 4);
+    let cli = agentos().in_dir(repo.path());
+    let apply = |flags: &[&str]| {
+        let args = [&["apply", "-"], flags].concat();
+        cli.run_with_input(&args, EXECUTABLE.as_bytes()).unwrap()
+    };
+    let trust = |flags: &[&str]| {
+        let output = cli.run(&[&["trust", "--json"], flags].concat()).unwrap();
+        assert_eq!(output.code, Some(0), "{output}");
+        output.json().unwrap()
+    };
+    assert_eq!(apply(&[]).code, Some(4));
+    assert_eq!(trust(&[])["trust"], "not-needed");
     // What is not committed is not in force.
     repo.write(".agentos/policy/solo.toml", "version = 1\npreset = \"solo\"\n");
-    assert_eq!(pipe_in(&repo, &["apply", "-"], EXECUTABLE).code.unwrap(), 4);
+    assert_eq!(apply(&[]).code, Some(4));
     repo.commit_all("policy");
-    let landed = pipe_in(&repo, &["apply", "-"], EXECUTABLE);
-    assert_eq!(landed.code.unwrap(), 0, "{landed}");
+    let asked = apply(&["--dry-run"]);
+    assert_eq!(asked.code, Some(4), "{asked}");
+    assert!(
+        asked.stderr.contains("review its policy with `agentos trust`"),
+        "{asked}"
+    );
+    // Without a terminal nobody can be asked, and nothing is agreed to.
+    let unasked = cli.run(&["trust"]).unwrap();
+    assert_eq!(unasked.code, Some(2), "{unasked}");
+    assert!(unasked.stdout.contains("+preset = \"solo\""), "{unasked}");
+    assert_eq!(trust(&[])["trust"], "new");
+    let explained = cli.run(&["policy", "show"]).unwrap().stdout;
+    assert!(
+        explained.contains("you did not agree to the repository's policy"),
+        "{explained}"
+    );
+    let checked = cli.run(&["doctor", "--offline"]).unwrap().stdout;
+    assert!(
+        checked.contains("preset `solo` of the repository, which does not replace `default`"),
+        "{checked}"
+    );
+    assert_eq!(trust(&["--yes"])["trust"], "agreed");
+    let landed = apply(&["--dry-run"]);
+    assert_eq!(landed.code, Some(0), "{landed}");
+    assert!(!landed.stderr.contains("agentos trust"), "{landed}");
+    // Another text is asked about again, with the difference.
+    repo.write(
+        ".agentos/policy/solo.toml",
+        "version = 1\npreset = \"solo\"\n# more\n",
+    );
+    repo.commit_all("more");
+    assert_eq!(apply(&["--dry-run"]).code, Some(4));
+    let review = trust(&[]);
+    assert_eq!(review["trust"], "changed");
+    assert!(
+        review["diff"].as_str().unwrap().contains("\n+# more\n"),
+        "{review}"
+    );
+    assert_eq!(trust(&["--yes"])["trust"], "agreed");
+    assert_eq!(apply(&[]).code, Some(0));
+    let replayed = cli.run(&["evidence", "replay"]).unwrap();
+    assert!(replayed.stdout.contains("identical"), "{replayed}");
+    assert_eq!(trust(&["--list"])["policies"].as_array().map(Vec::len), Some(1));
+    assert_eq!(trust(&["--clear"])["cleared"], true);
+    assert_eq!(trust(&[])["trust"], "new");
+}
+
+/// The finding: a clone's policy switched the default off, and these landed unasked.
+#[test]
+fn a_clones_policy_lands_nothing_unasked_that_the_default_asks_about() {
+    let repo = small_repo();
+    repo.write(
+        ".agentos/policy/r.toml",
+        "version = 1\npreset = \"none\"\n[[rule]]\nid = \"r.allow\"\neffect = \"allow\"\nwhy = \"yes\"\n",
+    );
+    repo.commit_all("a clone");
+    for path in [
+        ".github/workflows/c.yml",
+        "CLAUDE.md",
+        ".vscode/tasks.json",
+        "Makefile",
+    ] {
+        let answer = format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
+        let output = pipe_in(&repo, &["apply", "-"], &answer);
+        assert_eq!(output.code, Some(4), "{path}: {output}");
+    }
 }
 
 #[test]
@@ -268,6 +343,9 @@ fn a_decision_is_explained_as_a_tree() {
 #[test]
 fn a_repository_begins_with_a_preset_and_is_told_what_to_do_next() {
     let repo = small_repo();
+    // One user, whose command agrees to the file that it writes.
+    let cli = agentos().in_dir(repo.path());
+    let run_in = |_: &TestRepo, args: &[&str]| cli.run(args).unwrap();
     let begun = run_in(&repo, &["policy", "init", "--preset", "team"]);
     assert_eq!(begun.code.unwrap(), 0, "{begun}");
     assert!(begun.to_string().contains("commit it"), "{begun}");
@@ -307,6 +385,8 @@ fn a_repository_begins_with_a_preset_and_is_told_what_to_do_next() {
 fn a_shipped_preset_needs_no_advice() {
     for preset in ["default", "solo", "team", "strict"] {
         let repo = small_repo();
+        let cli = agentos().in_dir(repo.path());
+        let run_in = |_: &TestRepo, args: &[&str]| cli.run(args).unwrap();
         assert_eq!(
             run_in(&repo, &["policy", "init", "--preset", preset]).code,
             Some(0)

@@ -1,6 +1,6 @@
 //! Which files are in force together, and what a file may say to whom.
 
-use agentos_policy::{Layer, Preset};
+use agentos_policy::{DefaultState, Layer, Preset};
 
 use crate::support::*;
 
@@ -125,6 +125,8 @@ fn every_layer_stands_for_itself_and_the_strictest_answer_wins() {
             .iter()
             .map(|(layer, text)| source(*layer, "p.toml", text))
             .collect();
+        let has_repository = sources.iter().any(|source| source.layer == Repository);
+        let sources = if has_repository { agreed(sources) } else { sources };
         let set = PolicySet::load(&sources).unwrap();
         let edits = [
             modify("src/a.rs"),
@@ -137,10 +139,141 @@ fn every_layer_stands_for_itself_and_the_strictest_answer_wins() {
     }
 }
 
+/// The finding: a clone with `preset = "none"` and one rule that allows everything landed workflows and agents' settings unasked.
+#[test]
+fn a_repository_replaces_the_default_only_with_an_agreement_to_its_text() {
+    use Layer::{Machine, Repository, User};
+    let wide = source(Repository, "r.toml", &text("none", &[ALL]));
+    let digest = agentos_policy::repository_digest(std::slice::from_ref(&wide)).unwrap();
+    let agreement = |layer| {
+        source(
+            layer,
+            "a.toml",
+            &format!("version = 1\nagreed = [\"{digest}\"]\n"),
+        )
+    };
+    let changed = source(Repository, "r.toml", &(text("none", &[ALL]) + "\n"));
+    let renamed = source(Repository, "s.toml", &text("none", &[ALL]));
+    let more = source(
+        Repository,
+        "z.toml",
+        &text("", &[("allow", "action = [\"read\"]")]),
+    );
+    let (kept, replaced) = (["allow", "ask", "ask"], ["allow", "allow", "allow"]);
+    let cases = [
+        ("alone", vec![wide.clone()], DefaultState::NotAgreed, kept),
+        (
+            "the user agreed",
+            vec![wide.clone(), agreement(User)],
+            DefaultState::ReplacedByRepository,
+            replaced,
+        ),
+        (
+            "the machine agreed",
+            vec![wide.clone(), agreement(Machine)],
+            DefaultState::ReplacedByRepository,
+            replaced,
+        ),
+        (
+            "to another text",
+            vec![changed, agreement(User)],
+            DefaultState::NotAgreed,
+            kept,
+        ),
+        (
+            "to another name",
+            vec![renamed, agreement(User)],
+            DefaultState::NotAgreed,
+            kept,
+        ),
+        (
+            "to fewer files",
+            vec![wide.clone(), more, agreement(User)],
+            DefaultState::NotAgreed,
+            kept,
+        ),
+        (
+            "to a preset with rules",
+            vec![source(Repository, "r.toml", &text("solo", &[])), agreement(User)],
+            DefaultState::NotAgreed,
+            ["allow", "ask", "ask"],
+        ),
+        (
+            "a preset of the user's own is the user's choice",
+            vec![wide.clone(), source(User, "u.toml", &text("solo", &[]))],
+            DefaultState::ReplacedByUser,
+            ["allow", "allow", "allow"],
+        ),
+        (
+            "but not below a machine that expects the default",
+            vec![
+                source(Machine, "m.toml", &text("", &[])),
+                wide.clone(),
+                source(User, "u.toml", &text("solo", &[])),
+            ],
+            DefaultState::NotAgreed,
+            kept,
+        ),
+        (
+            "a preset of the machine replaces it",
+            vec![source(Machine, "m.toml", &text("solo", &[])), wide.clone()],
+            DefaultState::ReplacedByMachine,
+            replaced,
+        ),
+        (
+            "what is stricter stays",
+            vec![source(Repository, "r.toml", &text("none", &[]))],
+            DefaultState::NotAgreed,
+            ["deny", "deny", "deny"],
+        ),
+    ];
+    for (what, sources, state, expected) in cases {
+        let set = PolicySet::load(&sources).unwrap();
+        assert_eq!(set.default_state(), state, "{what}");
+        let edits = [
+            modify("src/a.rs"),
+            modify("Cargo.toml"),
+            modes("run.sh", Some(FileMode::Regular), FileMode::Executable, "a\n"),
+        ];
+        let answers = edits.map(|edit| set.judge(&edit, &local()).effect().as_str());
+        assert_eq!(answers, expected, "{what}");
+    }
+    // The names of the finding: each asks, whatever the repository's policy says.
+    let set = PolicySet::load(&[wide]).unwrap();
+    for path in [
+        ".github/workflows/c.yml",
+        "Makefile",
+        "package.json",
+        "build.rs",
+        ".husky/pre-commit",
+        ".envrc",
+        "CLAUDE.md",
+        ".claude/settings.json",
+        ".mcp.json",
+        ".vscode/tasks.json",
+        ".devcontainer/devcontainer.json",
+        ".gitattributes",
+        ".cargo/config.toml",
+    ] {
+        let created = change(&[(path, None, Some("x\n"))]);
+        assert_ne!(set.judge(&created, &local()).effect().as_str(), "allow", "{path}");
+    }
+    for layer in [Repository, Layer::CommandLine] {
+        let error = PolicySet::load(&[agreement(layer)]).unwrap_err();
+        assert_eq!(error.hint(), Some("remove `agreed`"), "{layer:?}");
+    }
+}
+
 #[test]
 fn no_policy_loosens_the_floor() {
     for layer in [Layer::Machine, Layer::Repository, Layer::User] {
-        let set = PolicySet::load(&[source(layer, "all.toml", &text("none", &[ALL]))]).unwrap();
+        let all = vec![source(layer, "all.toml", &text("none", &[ALL]))];
+        let all = if layer == Layer::Repository {
+            agreed(all)
+        } else {
+            all
+        };
+        let set = PolicySet::load(&all).unwrap();
         let key = format!(
             "let key = \"{}_{}\";\n",
             "ghp", "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -249,12 +382,12 @@ fn each_layer_that_stands_is_named() {
       allow .vscode/tasks.json: ordinary files may be edited, up to 400 lines each (strict.edit, built-in/strict.toml:7)
       allow the change: a change whose paths are allowed may land, up to 20 files (strict.land, built-in/strict.toml:48)
     ");
-    let nothing = PolicySet::load(&[source(
+    let nothing = vec![source(
         Layer::Repository,
         "r.toml",
         "version = 1\npreset = \"none\"\n",
-    )])
-    .unwrap();
+    )];
+    let nothing = PolicySet::load(&agreed(nothing)).unwrap();
     insta::assert_snapshot!(nothing.judge(&modify("src/a.rs"), &local()).explanation(), @r"
     deny
       deny the change: no rule allows this (no-rule, repository policy)

@@ -80,8 +80,11 @@ pub(crate) fn naive(rules: &[NaiveRule], stands: &Stands, request: &Request) -> 
     let (mut answers, default) = built_in(request);
     let there = |layer| rules.iter().any(|rule| rule.layer == layer) || stands.contains(&(layer, Some(())));
     let stood = |layer| stands.contains(&(layer, Some(())));
-    let above = there(Layer::Machine) || there(Layer::Repository);
-    if !(stood(Layer::Machine) || stood(Layer::Repository) || (!above && stood(Layer::User))) {
+    // The user agrees to no policy of a repository here.
+    let users = stood(Layer::User)
+        && !there(Layer::Machine)
+        && (!there(Layer::Repository) || stood(Layer::Repository));
+    if !(stood(Layer::Machine) || users) {
         answers.extend(default);
     }
     for layer in LAYERS {

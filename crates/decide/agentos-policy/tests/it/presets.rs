@@ -278,7 +278,7 @@ fn scenarios() -> Vec<(&'static str, Change, ToolFacts)> {
 
 fn preset_set(preset: &str) -> PolicySet {
     let text = format!("version = 1\npreset = \"{preset}\"\n");
-    PolicySet::load(&[source(Layer::Repository, "p.toml", &text)]).unwrap()
+    PolicySet::load(&agreed(vec![source(Layer::Repository, "p.toml", &text)])).unwrap()
 }
 
 #[test]

@@ -92,6 +92,14 @@ pub(crate) fn source(layer: Layer, name: &str, text: &str) -> PolicySource {
     }
 }
 
+/// The sources, with the user's agreement to those of the repository.
+pub(crate) fn agreed(mut sources: Vec<PolicySource>) -> Vec<PolicySource> {
+    let digest = agentos_policy::repository_digest(&sources).expect("the repository has a policy");
+    let text = format!("version = 1\nagreed = [\"{digest}\"]\n");
+    sources.push(source(Layer::User, "agreed.toml", &text));
+    sources
+}
+
 /// The built-in rules and one repository file that begins with `version = 1`.
 pub(crate) fn with(rules: &str) -> PolicySet {
     let text = format!("version = 1\n{rules}");

@@ -9,6 +9,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
 use agentos_evidence::{Finding, FreeSpace, Store, Tampering, VerifyChecks};
 use agentos_executor::{Identity, Repository, TargetSpec};
+use agentos_policy::{Layer, LayerPreset};
 use agentos_sandbox::find_leftovers;
 
 use super::failed_check;
@@ -220,12 +221,33 @@ fn check_policy(host: &Host, repo: Repository) -> DoctorCheck {
         None => DoctorCheck::fine(
             "policy",
             format!(
-                "{} active, {} besides the built-in rules",
+                "{} active, {} besides the built-in rules; {}",
                 count_noun(found.rules as u64, "rule"),
-                count_noun(found.files.len() as u64, "file")
+                count_noun(found.files.len() as u64, "file"),
+                describe_presets(&found.stands)
             ),
         ),
     }
+}
+
+/// Describes the presets that are in force, and why.
+fn describe_presets(presets: &[LayerPreset]) -> String {
+    let is_of = |layer| presets.iter().any(|standing| standing.layer == layer);
+    let is_added = is_of(Layer::Default) && is_of(Layer::Repository);
+    let describe = |standing: &LayerPreset| {
+        let name = standing.preset.as_str();
+        match standing.layer {
+            Layer::Default => format!("preset `{name}`"),
+            Layer::Repository if is_added => {
+                format!(
+                    "preset `{name}` of the repository, which does not replace `default` (`agentos trust`)"
+                )
+            }
+            layer => format!("preset `{name}` of the {}", layer.as_str()),
+        }
+    };
+    let described: Vec<String> = presets.iter().map(describe).collect();
+    described.join(", ")
 }
 
 /// Checks that evidence can be written.
