@@ -122,8 +122,8 @@ impl Places {
         self.find_files(program).1
     }
 
-    /// Finds the files of a program that the user names: its own, and the interpreter of a script. The second list has those that
-    /// are not shown.
+    /// Finds the files of a program that the user names: the program, and the interpreter of a script. The second list has the
+    /// files that are not shown.
     fn find_files(&self, program: &Path) -> (Vec<PathBuf>, Vec<UnshownPlace>) {
         let (mut files, mut unshown) = (Vec::new(), Vec::new());
         if !program.is_absolute() {

@@ -76,7 +76,7 @@ impl Checker {
             base: base.as_ref(),
         };
         let needs = find_needs(command, &around);
-        // What the user names with `--read` is shown, whoever else names it.
+        // The user can name such a place with `--read`, and it is then shown.
         let unshown = needs.unshown.iter().filter(|place| {
             let mut read = program
                 .readable

@@ -11,8 +11,8 @@
 //! follows from the programs that the command names; a command such as `make` or a script may start anything, and then it
 //! follows from the committed files.
 //!
-//! A repository chooses what of its own is used, and never what of the user's is shown: every program that one of its files or
-//! links names passes `Places::readable_if_known`, and what is not shown is listed in [`CheckNeeds::unshown`].
+//! No file of a repository decides which of the user's files are shown: each program that a file or a link of the repository
+//! names passes `Places::readable_if_known`. A program that is not shown is listed in [`CheckNeeds::unshown`].
 //!
 //! Owns: this table, and the folders of toolchain managers. Never: shows a folder with credentials; `~/.cargo` as a whole has one.
 

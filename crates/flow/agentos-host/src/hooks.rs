@@ -165,7 +165,7 @@ impl HookRunner {
             around.add_pre_commit(&mut needs, &String::from_utf8_lossy(&text));
         }
         place.show(&self.found, &places, &mut needs);
-        // A link of `.git/hooks` often leads to a script elsewhere, and anybody who makes an archive can put one there.
+        // A link of `.git/hooks` often leads to a script elsewhere, and an archive can contain such a link.
         if file.is_symlink() {
             let script = if self.found.is_named_by_user {
                 places.follow_own(&file)

@@ -8,7 +8,7 @@
 //! | folders of the system | every program reads them |
 //! | folders of the table of tool managers | they hold programs and libraries, and no key |
 //! | where the user's search path leads | the user named it |
-//! | the repository itself | its own files |
+//! | the repository itself | the repository provides them |
 //!
 //! Owns: this rule. Never: reads a text of the repository.
 
@@ -20,7 +20,7 @@ use agentos_lookup::is_executable;
 
 use super::{MANAGERS, Places};
 
-/// Folders of the system. The sandbox shows those of Linux and macOS to every program.
+/// Folders of the system, which every program may read.
 const SYSTEM: [&str; 12] = [
     "/bin",
     "/lib",

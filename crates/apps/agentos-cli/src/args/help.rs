@@ -40,7 +40,7 @@ const VERB_GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// Verbs of maintenance, which the list leaves out so that it fits a screen. The reference, completions and their own help have them.
-const UNLISTED_VERBS: &[&str] = &["store"];
+const UNLISTED_VERBS: &[&str] = &["store", "schema"];
 
 /// Widest line of the help, as for the lines that clap writes.
 const WIDEST: usize = 100;
@@ -342,7 +342,6 @@ mod tests {
           trust         Review the policy of this repository, and let it replace the preset `default`
           evidence      List and show runs; verify, replay and export evidence
           recover       Finish or roll back an interrupted landing; every verb that lands does this first
-          schema        Print the JSON Schema of a published shape
 
         Global options:
               --repo <DIR>  Use the repository in this folder [default: the current one]

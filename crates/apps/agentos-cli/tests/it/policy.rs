@@ -336,6 +336,7 @@ fn a_decision_is_explained_as_a_tree() {
     │  │    `over_lost_files` is 3, and this is 0
     │  ├─ nearly ask default.lost-lines (default built-in/default.toml:[LINE])
     │  │    `over_net_removed` is 200, and this is 0
+      the default policy is based on the preset `default`
     --- stderr
     ");
 }
@@ -360,9 +361,13 @@ fn a_repository_begins_with_a_preset_and_is_told_what_to_do_next() {
     };
     let stands = |layer: &str, preset: &str| serde_json::json!([{ "layer": layer, "preset": preset }]);
     assert_eq!(rules(&[]), stands("default", "default"));
+    // The agreement is to the committed files, so the default counts for a folder that is tried.
     assert_eq!(
         rules(&["--rules", ".agentos/policy"]),
-        stands("repository", "none")
+        serde_json::json!([
+            { "layer": "default", "preset": "default" },
+            { "layer": "repository", "preset": "none" },
+        ])
     );
     repo.commit_all("policy");
     assert_eq!(rules(&[]), stands("repository", "none"));
@@ -441,6 +446,7 @@ fn lint_names_what_does_not_do_what_its_author_hopes() {
     no-examples all (repository .agentos/policy/odd.toml:3): it has no examples
       fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
     --- stderr
+    note: this repository's policy names the preset `none`; the preset `default` stays in force besides it, and the stricter answer wins. To let the repository replace `default`, review its policy with `agentos trust`
     ");
     let origin = run_in(&repo, &["policy", "show", "--origin"]);
     assert!(
