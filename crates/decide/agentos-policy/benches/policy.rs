@@ -1,11 +1,11 @@
-//! What a decision costs: loading 200 rules, and deciding 5,000 paths by them.
+//! What a decision costs: loading 200 rules, deciding 5,000 paths by them, and comparing a change with withheld lines.
 //!
 //! Owns: what is measured. Never: judges a time; the numbers are for people: `cargo bench -p agentos-policy`.
 
 use std::hint::black_box;
 
 use agentos_landing::{Change, FileState, RepoPath, ResultFacts};
-use agentos_policy::{Layer, PolicySet, PolicySource, ToolFacts};
+use agentos_policy::{Layer, PolicySet, PolicySource, TakenSearch, ToolFacts};
 use agentos_tool::{Enforcement, ExecutionMode, Timestamp};
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -119,5 +119,28 @@ fn decide_one_read(bencher: Bencher<'_, '_>) {
             set.decide_read("crates/c1/src/lib.rs", b"fn a() {}\n", &tool)
                 .effect(),
         )
+    });
+}
+
+/// Lines of the withheld files that are compared.
+const WITHHELD_LINES: usize = 100_000;
+
+#[divan::bench]
+fn compare_300_lines_with_100000_withheld_lines(bencher: Bencher<'_, '_>) {
+    let line = |n: usize| format!("    let value_{n} = compute_value({n}, other_{});\n", n % 977);
+    let withheld: String = (0..WITHHELD_LINES).map(line).collect();
+    // Half of the added lines are lines of the withheld files.
+    let added: String = (0..300).map(|n| line(n * 666)).collect();
+    let Ok(path) = RepoPath::new("src/new.rs") else {
+        return;
+    };
+    let Ok(change) = Change::new(vec![(path, None, Some(FileState::regular(added.as_bytes())))]) else {
+        return;
+    };
+    bencher.counter(ItemsCount::new(WITHHELD_LINES)).bench_local(|| {
+        let mut search = TakenSearch::new(&change, |_| false);
+        search.add_withheld("private/old.rs", withheld.as_bytes());
+        search.add_readable(withheld.as_bytes());
+        black_box(search.into_findings().len())
     });
 }

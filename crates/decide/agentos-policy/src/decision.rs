@@ -9,6 +9,7 @@ use agentos_landing::RefusalCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::reasons::{WITHHELD_OFTEN, WITHHELD_TEXT};
 use crate::{Layer, RuleGroup, group};
 
 /// Answer of one rule, and of policy as a whole. Ordered from mild to strict, so that the strictest answer is the
@@ -79,6 +80,14 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// Returns true if the reason tells something about the text of a file that policy withholds from the proposer of the change.
+    #[must_use]
+    pub fn is_about_withheld(&self) -> bool {
+        self.layer == Layer::Floor && (self.rule == WITHHELD_TEXT || self.rule == WITHHELD_OFTEN)
+    }
+}
+
 impl fmt::Display for Reason {
     /// Writes one line, as in `deny src/a.rs: it adds a credential (floor.secrets, built-in/floor.toml:3)`. The line
     /// quotes untrusted paths and repository text: escape it for a terminal.
@@ -146,6 +155,38 @@ impl Decision {
             diff_sha256,
             policy_sha256,
         }
+    }
+
+    /// Returns the decision with further reasons, which can only make it stricter.
+    #[must_use]
+    pub fn with_reasons(self, more: Vec<Reason>) -> Self {
+        if more.is_empty() {
+            return self;
+        }
+        let strictest = more.iter().map(|reason| reason.effect).max();
+        Self {
+            effect: self.effect.max(strictest.unwrap_or(self.effect)),
+            reasons: group::sort_reasons(self.reasons.into_iter().chain(more).collect()),
+            ..self
+        }
+    }
+
+    /// Returns the decision without the reasons about withheld text, as whoever may not read that text may be told it.
+    #[must_use]
+    pub fn without_withheld(&self) -> Self {
+        let told = self.reasons.iter().filter(|reason| !reason.is_about_withheld());
+        Self::new(
+            told.cloned().collect(),
+            self.facts.clone(),
+            self.diff_sha256.clone(),
+            self.policy_sha256.clone(),
+        )
+    }
+
+    /// Returns true if the change has text of a file that policy withholds from its proposer.
+    #[must_use]
+    pub fn is_about_withheld(&self) -> bool {
+        self.reasons.iter().any(Reason::is_about_withheld)
     }
 
     /// Returns the answer: the strictest effect among the reasons.

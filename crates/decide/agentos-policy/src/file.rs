@@ -34,6 +34,19 @@ pub struct PolicyFile {
     #[serde(default)]
     #[schemars(with = "Vec<RuleText>")]
     pub(crate) rule: Vec<Spanned<RuleText>>,
+    /// Files that only those may read who may read another file too.
+    #[serde(default)]
+    pub(crate) same_readers: Vec<SameReaders>,
+}
+
+/// File that only those may read who may read another file too, because it has text of that file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SameReaders {
+    /// The file.
+    pub(crate) path: String,
+    /// The other file, which need not exist any more.
+    pub(crate) of: String,
 }
 
 /// A rule. All conditions that it states must hold; then its effect is one of the answers, and the strictest answer

@@ -78,6 +78,7 @@ mod reading;
 mod reasons;
 mod rule;
 mod set;
+mod taken;
 mod time;
 mod touch;
 
@@ -96,6 +97,8 @@ pub use load::{DefaultState, LayerPreset};
 pub use preset::{FACTS, Preset};
 pub use question::ToolFacts;
 pub use reading::ReadPolicy;
+pub use reasons::{WITHHELD_OFTEN, WITHHELD_TEXT, often_reason, opened_reason, taken_reason};
 pub use rule::Rule;
 pub use set::PolicySet;
+pub use taken::{TakenSearch, TakenText};
 pub use touch::{Ecosystem, Touch};

@@ -21,7 +21,7 @@ use toml::Spanned;
 use crate::built_in::{self, BuiltInRule};
 use crate::digest::repository_digest;
 use crate::fault::RuleFault;
-use crate::file::{self, LineCounter, RuleText};
+use crate::file::{self, LineCounter, RuleText, SameReaders};
 use crate::{Effect, Layer, PolicyError, PolicySource, Preset, Rule};
 
 /// Rules and texts of all sources.
@@ -35,6 +35,7 @@ pub(crate) struct LoadedRules {
     pub(crate) default_state: DefaultState,
     /// All sources, for the digest.
     pub(crate) sources: Vec<PolicySource>,
+    pub(crate) same_readers: Vec<SameReaders>,
 }
 
 /// Layer that must itself allow every action, with the preset it builds on.
@@ -78,6 +79,7 @@ pub(crate) fn load_rules(sources: &[PolicySource]) -> Result<LoadedRules, Policy
         layer_presets: Vec::new(),
         default_state: DefaultState::InForce,
         sources: Vec::new(),
+        same_readers: Vec::new(),
     };
     let mut agreed = BTreeSet::new();
     let mut presets = BTreeMap::new();
@@ -155,6 +157,7 @@ impl LoadedRules {
             let line = lines.line_at(spanned.span().start);
             self.add_rule(source, first, line, spanned.into_inner())?;
         }
+        self.same_readers.extend(parsed.same_readers);
         self.finish_source(source.clone(), false);
         Ok(NamedBySource {
             preset: parsed.preset,

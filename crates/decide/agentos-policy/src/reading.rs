@@ -11,7 +11,7 @@ use crate::loss::{FileLoss, LargestLosses};
 use crate::question::{EnumSet, Question, read_question};
 use crate::set::PolicySet;
 use crate::touch::TouchSet;
-use crate::{Effect, ToolFacts};
+use crate::{Effect, Rule, ToolFacts};
 
 /// Findings that are possible in a file that is only read; the other kinds are about changes.
 const IN_A_FILE: [FindingKind; 5] = [
@@ -49,6 +49,35 @@ impl ReadPolicy<'_> {
         let Ok(path) = RepoPath::new(path) else {
             return Effect::Deny;
         };
+        let of = self.set.same_readers_of(path.as_str());
+        if of.is_empty() {
+            return self.effect_of(&path, content);
+        }
+        let content = content();
+        let others = of.iter().map(|of| self.effect_of(of, || content.clone())).max();
+        self.effect_of(&path, || content.clone())
+            .max(others.unwrap_or(Effect::Allow))
+    }
+
+    /// Returns true if a rule withholds the file by its name, whatever its content is.
+    #[must_use]
+    pub fn withholds_name(&self, path: &str) -> bool {
+        self.read_effect(path, Vec::new) != Effect::Allow
+    }
+
+    /// Returns true if some rule withholds files by their names. Without such a rule no name need be asked about.
+    #[must_use]
+    pub fn may_withhold_names(&self) -> bool {
+        let rules = || self.open.iter().filter_map(|index| self.set.rules().get(*index));
+        // A layer that builds on a preset denies what none of its rules allows.
+        let is_open = self.set.layer_presets().iter().all(|standing| {
+            let mut of_layer = rules().filter(|rule| rule.layer == standing.layer);
+            of_layer.any(Rule::allows_every_read)
+        });
+        !is_open || self.set.has_same_readers() || rules().any(Rule::withholds_names)
+    }
+
+    fn effect_of(&self, path: &RepoPath, content: impl FnOnce() -> Vec<u8>) -> Effect {
         let asked = self.set.match_path(path.as_str());
         let bare = self.question(EnumSet::default(), asked.touches);
         let full = self.question(EnumSet::from_values(&IN_A_FILE), asked.touches);
@@ -58,7 +87,7 @@ impl ReadPolicy<'_> {
         if of(&bare) == Effect::Allow && of(&full) == Effect::Allow {
             return Effect::Allow;
         }
-        of(&read_question(&path, &content(), asked.touches, self.tool))
+        of(&read_question(path, &content(), asked.touches, self.tool))
     }
 
     /// Returns a key under which answers may be cached: two values with the same key answer alike for every file.

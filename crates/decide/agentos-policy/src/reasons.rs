@@ -5,7 +5,12 @@
 
 use agentos_landing::RefusalCode;
 
-use crate::{Effect, Layer, Reason, Rule, group};
+use crate::{Effect, Layer, Reason, Rule, TakenText, group};
+
+/// Rule of a change that has text of a file that policy withholds from its proposer.
+pub const WITHHELD_TEXT: &str = "withheld-text";
+/// Rule of any change of such a proposer, after several that had such text.
+pub const WITHHELD_OFTEN: &str = "withheld-often";
 
 /// Reasons in the order in which rules matched.
 #[derive(Debug, Default)]
@@ -77,5 +82,43 @@ pub(crate) fn unsafe_path_reason(path: &str, code: RefusalCode, message: &str) -
         fix: None,
         code,
         ..no_rule_reason(Layer::Floor, Some(path))
+    }
+}
+
+/// Makes the reason of a change that adds text of a file which policy withholds from `reader`.
+#[must_use]
+pub fn taken_reason(taken: &TakenText, reader: &str) -> Reason {
+    withheld_reason(
+        WITHHELD_TEXT,
+        format!(
+            "takes lines of `{}`, which policy withholds from `{reader}`",
+            taken.from
+        ),
+        Some(&taken.path),
+    )
+}
+
+/// Makes the reason of a change for which a file was opened that policy withholds from `reader`.
+#[must_use]
+pub fn opened_reason(path: &str, reader: &str) -> Reason {
+    let why = format!("changes or copies a file that policy withholds from `{reader}`");
+    withheld_reason(WITHHELD_TEXT, why, Some(path))
+}
+
+/// Makes the reason of a change of a proposer from whom files are withheld, after several changes that had text of such files.
+#[must_use]
+pub fn often_reason(changes: usize) -> Reason {
+    let why = format!("{changes} changes of the last day have text of withheld files, so each change waits");
+    withheld_reason(WITHHELD_OFTEN, why, None)
+}
+
+fn withheld_reason(rule: &str, why: String, path: Option<&str>) -> Reason {
+    Reason {
+        rule: rule.to_owned(),
+        source: "built-in".to_owned(),
+        effect: Effect::Ask,
+        why,
+        fix: None,
+        ..no_rule_reason(Layer::Floor, path)
     }
 }

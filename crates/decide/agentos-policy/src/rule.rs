@@ -190,6 +190,30 @@ impl Rule {
         self.matches_moment(tool) && self.matches_caller(tool)
     }
 
+    /// Returns true if the rule can withhold a file of a commit by its name alone. A commit has no files of git.
+    pub(crate) fn withholds_names(&self) -> bool {
+        let conditions = &self.conditions;
+        let is_about_reading = conditions.action.is_none_or(|of| of.contains(Action::Read));
+        self.effect != Effect::Allow
+            && is_about_reading
+            && conditions.findings.is_none()
+            && self.code != RefusalCode::GitDir
+    }
+
+    /// Returns true if the rule lets its tools read every file.
+    pub(crate) fn allows_every_read(&self) -> bool {
+        let conditions = &self.conditions;
+        let is_about_reading = conditions.action.is_none_or(|of| of.contains(Action::Read));
+        self.effect == Effect::Allow
+            && is_about_reading
+            && !self.needs_path
+            && !conditions.limited
+            && conditions.kinds.is_none()
+            && conditions.findings.is_none()
+            && conditions.touches.is_none()
+            && conditions.ecosystems.is_none()
+    }
+
     /// Returns true if the rule depends on the hour or the day.
     pub(crate) fn tests_moment(&self) -> bool {
         self.conditions.hours.is_some() || self.conditions.weekdays.is_some()

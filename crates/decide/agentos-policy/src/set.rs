@@ -44,6 +44,8 @@ pub struct PolicySet {
     /// Flag for each rule: true if it lists `paths`. A rule may have only `except_paths`.
     names_paths: Vec<bool>,
     hooks: Option<HooksPath>,
+    /// Folded paths of files with the files whose readers alone may read them.
+    same_readers: BTreeMap<String, Vec<RepoPath>>,
     sha256: String,
 }
 
@@ -155,9 +157,28 @@ impl PolicySet {
                 facts.findings = finding_names(question.findings);
                 let open = self.active_rules(tool);
                 self.collect_reasons(&open, &question, Some((path.as_str(), &asked.hits)), &mut reasons);
+                for of in self.same_readers_of(path.as_str()) {
+                    let asked = self.match_path(of.as_str());
+                    let question = read_question(of, content, asked.touches, tool);
+                    self.collect_reasons(&open, &question, Some((path.as_str(), &asked.hits)), &mut reasons);
+                }
             }
         }
         Decision::new(reasons.into_sorted(), facts, None, self.sha256.clone())
+    }
+
+    /// Returns the files whose readers alone may read the file at `path`, besides those whom the rules about `path` name.
+    pub(crate) fn same_readers_of(&self, path: &str) -> &[RepoPath] {
+        if self.same_readers.is_empty() {
+            return &[];
+        }
+        self.same_readers
+            .get(&glob::fold_name(path))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn has_same_readers(&self) -> bool {
+        !self.same_readers.is_empty()
     }
 
     /// Returns true if a rule depends on what confines the tool. If none does, nobody needs to find that out for a decision.
@@ -404,7 +425,18 @@ impl PolicySet {
             layer_presets,
             default_state,
             sources,
+            same_readers: pairs,
         } = loaded;
+        let mut same_readers: BTreeMap<String, Vec<RepoPath>> = BTreeMap::new();
+        for pair in pairs {
+            // A path that is not one has no readers, so nothing can be read like it.
+            if let Ok(of) = RepoPath::new(&pair.of) {
+                same_readers
+                    .entry(glob::fold_name(&pair.path))
+                    .or_default()
+                    .push(of);
+            }
+        }
         let mut globs = Vec::new();
         let mut owners = Vec::new();
         for (index, (rule, text)) in rules.iter().zip(&texts).enumerate() {
@@ -435,6 +467,7 @@ impl PolicySet {
             owners,
             names_paths: texts.iter().map(|text| text.paths.is_some()).collect(),
             hooks: None,
+            same_readers,
             sha256: digest_sources(&sources),
             preset_index: rules.iter().map(place).collect(),
             examples: Vec::new(),

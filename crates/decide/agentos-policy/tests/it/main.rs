@@ -34,3 +34,5 @@ mod reading;
 mod schema;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod taken;
