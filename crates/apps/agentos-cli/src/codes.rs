@@ -50,6 +50,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("secret", "remove it; keys belong in a keyring"),
     ("bidi", "write such characters as escapes"),
     ("protected-path", "ask somebody who may allow it, or leave the file out"),
+    ("withheld-file", "`agentos approve RUN` places the change and shows it"),
     ("boundary", "if you edited files yourself, run the task again"),
     ("declined", "run the task again to be asked again"),
     ("consent-needed", "`agentos approve` lists what waits, and lands what you choose"),

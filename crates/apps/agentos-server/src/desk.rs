@@ -135,6 +135,7 @@ impl ServiceDesk {
             hashes: Box::new(hashes),
             who: self.host.person_name(),
             how,
+            releases_withheld: false,
         };
         let consent = match proof {
             Some(proof) => ApprovalMode::Signed(answer, Box::new(proof)),

@@ -128,6 +128,18 @@ pub struct Consent {
     /// verifies it first, and whoever verifies the evidence does so again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<ConsentProof>>,
+    /// True if the person releases text of withheld files that the change has. Otherwise whoever may not read those files may not
+    /// read the changed ones either.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub releases_withheld: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Signature of a person's device over the hashes of a consent and over what it showed.

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use agentos_api::{ReplayReport, ReplayStatus, ReplayedRun, normalize_code};
 use agentos_evidence::{Record, RecordKind};
 use agentos_landing::{LandError, LandOptions, LandedChange, land};
-use agentos_policy::{Consent, Decision, LandingTarget, Layer, PolicySet, PolicySource, ToolFacts, approve};
+use agentos_policy::{
+    Consent, Decision, LandingTarget, Layer, PolicySet, PolicySource, Reason, ToolFacts, approve,
+};
 use agentos_tool::{ContextFile, Enforcement, ExecutionMode, Timestamp, ToolTask};
 use serde::Deserialize;
 use serde_json::Value;
@@ -340,6 +342,8 @@ impl RunReplayer<'_> {
         // Rules can test the time of day, so the decision is repeated at the recorded time.
         tool.at = recorded_time(record)?;
         let decision = decide_change(&set, landed, tool, known.reported_model.as_deref());
+        // What a change has of withheld files depends on earlier runs as well, so it is taken as it was recorded.
+        let decision = decision.with_reasons(withheld_reasons(&body));
         progress.stations.push("decision".to_owned());
         let recorded = text_at(&body, "/decision/policy_sha256");
         if recorded.as_deref() != Some(set.sha256()) {
@@ -425,6 +429,13 @@ impl RunReplayer<'_> {
         let id = text_at(&self.body_of(record)?, &format!("/{name}")).unwrap_or_default();
         self.tape.load_blob(&id).map_err(|error| error.message)
     }
+}
+
+/// Returns the recorded reasons that are about withheld files.
+fn withheld_reasons(body: &Value) -> Vec<Reason> {
+    let reasons = body.pointer("/decision/reasons").cloned().unwrap_or_default();
+    let reasons: Vec<Reason> = serde_json::from_value(reasons).unwrap_or_default();
+    reasons.into_iter().filter(Reason::is_about_withheld).collect()
 }
 
 fn text_at(body: &Value, pointer: &str) -> Option<String> {

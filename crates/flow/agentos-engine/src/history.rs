@@ -18,6 +18,7 @@ use crate::feedback::{decide_file, write_feedback};
 use crate::ports::{EffectError, RecordReader};
 use crate::recorded::{read_body, unknown_run};
 use crate::recorded_answer::load_task;
+use crate::withheld::{WITHHELD_FILE, has_withheld_reason};
 
 /// Turn of an earlier run, before policy was asked what of it a tool may see.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +91,8 @@ struct ToldRun {
     /// Files that the tool was shown, or that its answer changes.
     files: Vec<String>,
     earlier: Vec<PastTurn>,
+    /// True if the last decision has a reason about withheld text.
+    is_about_withheld: bool,
 }
 
 impl ToldRun {
@@ -138,8 +141,8 @@ impl ToldRun {
                 self.outcome = Some(RecordedOutcome::Words(words.to_owned()));
             }
             RecordKind::Refusal => self.add_refusal(body),
+            RecordKind::Decision => self.is_about_withheld = has_withheld_reason(body),
             RecordKind::Boundary
-            | RecordKind::Decision
             | RecordKind::Consent
             | RecordKind::Intent
             | RecordKind::Undo
@@ -183,7 +186,12 @@ impl ToldRun {
         let text = |name: &str| body.get(name).and_then(Value::as_str);
         // The report of a landing and the output of a check say more to a tool than the sentence that a person was shown.
         if self.outcome.is_none() || text("cause") == Some("policy") || text("cause") == Some("consent") {
-            self.outcome = text("message").map(|words| RecordedOutcome::Words(words.to_owned()));
+            // A person reads which withheld file a change has to do with. A tool must not.
+            let told = match self.is_about_withheld || text("code") == Some(WITHHELD_FILE) {
+                true => Some("it waits for a person"),
+                false => text("message"),
+            };
+            self.outcome = told.map(|words| RecordedOutcome::Words(words.to_owned()));
         }
     }
 }

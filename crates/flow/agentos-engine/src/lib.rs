@@ -22,6 +22,7 @@ pub mod run;
 pub mod settle;
 pub mod task_options;
 pub mod undo;
+pub mod withheld;
 
 mod checking;
 mod context_budget;

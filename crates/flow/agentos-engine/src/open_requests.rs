@@ -97,6 +97,8 @@ pub enum ApprovalConsent {
     Named {
         /// Name of the person.
         who: String,
+        /// True if the person releases text of withheld files that the change has.
+        releases_withheld: bool,
     },
     /// The person saw exactly this state, and agreed to it.
     Seen(Box<Consent>),
@@ -193,6 +195,7 @@ fn propose_request<'a>(
             reasons: (!open.reasons.is_empty()).then(|| open.reasons.clone()),
             expires: request.expires.clone(),
             revision,
+            is_unplaced: request.is_unplaced,
         }),
         source: None,
         proved: is_checked.then(|| CheckedChange {
@@ -320,7 +323,10 @@ impl GivenConsent<'_> {
     fn consent_to(&self, question: &ConsentQuestion<'_>) -> Option<Consent> {
         match self.consent {
             ApprovalConsent::Asked => None,
-            ApprovalConsent::Named { who } => {
+            ApprovalConsent::Named {
+                who,
+                releases_withheld,
+            } => {
                 let allows = question.decision.effect() == Effect::Allow;
                 let is_same = question.drift.is_none_or(|drift| drift.is_same_act(allows));
                 is_same.then(|| Consent {
@@ -329,6 +335,7 @@ impl GivenConsent<'_> {
                     how: "approve".to_owned(),
                     hashes: question.hashes.clone(),
                     proof: None,
+                    releases_withheld: *releases_withheld,
                 })
             }
             ApprovalConsent::Seen(consent) => {

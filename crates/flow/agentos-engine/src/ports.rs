@@ -11,7 +11,7 @@ use std::time::Duration;
 use agentos_api::{NextStep, list_causes};
 use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::{Base, Change};
-use agentos_policy::{Approved, LandingTarget, PolicySet};
+use agentos_policy::{Approved, LandingTarget, PolicySet, TakenText};
 use agentos_tool::{BoxFuture, ProgressSink, StateMeasurement, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -365,6 +365,12 @@ pub trait Repository {
         order: &LandOrder,
         records: &mut dyn LandingRecords,
     ) -> Result<Landed, EffectError>;
+
+    /// Withholds the files to which a change adds text of withheld files from the same readers, from now on.
+    ///
+    /// # Errors
+    /// If that cannot be stored: then the change must not be written.
+    fn keep_withheld(&self, taken: &[TakenText]) -> Result<(), EffectError>;
 
     /// Waits until no landing is under way, finishes or rolls back one that was interrupted, and lets none begin until the value is
     /// dropped. A landing that this waits for has its receipt on the tape, unless that could not be written.

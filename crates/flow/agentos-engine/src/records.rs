@@ -229,8 +229,12 @@ pub struct ConsentRequest {
     pub hashes: ApprovalHashes,
     /// The target of the change.
     pub target: TargetInfo,
-    /// The canonical diff, as a blob of the tape.
+    /// The canonical diff, as a blob of the tape. The answer as it came, if it has not been placed.
     pub diff_blob_sha256: String,
+    /// True if the answer could not be placed and waits all the same: it is about a file that policy withholds from its proposer, who must
+    /// not learn from a refusal what is in it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_unplaced: bool,
     /// Facts about the tool that made the change.
     pub tool: ToolFacts,
     /// The model that the answer itself names. `None` if it names none.
@@ -244,6 +248,14 @@ pub struct ConsentRequest {
     pub author: Option<CommitAuthor>,
     /// Time after which the request cannot be answered.
     pub expires: Timestamp,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// A person's answer to a request for consent.

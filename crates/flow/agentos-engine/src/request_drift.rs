@@ -29,6 +29,8 @@ pub struct AnsweredRequest {
     pub expires: Timestamp,
     /// How a person changed the diff before answering. `None` if it is the requested one.
     pub revision: Option<DiffRevision>,
+    /// True if `diff` is the answer as it came, which had not been placed.
+    pub is_unplaced: bool,
 }
 
 /// How a person changed a requested diff.
@@ -105,7 +107,15 @@ impl AnsweredRequest {
         hashes: &ApprovalHashes,
         count_commits: impl FnOnce(&str, &str) -> Option<u64>,
     ) -> Option<RequestDrift> {
-        if self.hashes == *hashes && self.revision.is_none() {
+        let asked = ApprovalHashes {
+            // A request for an answer was made for whatever change it is on this base.
+            diff_sha256: match self.is_unplaced {
+                true => hashes.diff_sha256.clone(),
+                false => self.hashes.diff_sha256.clone(),
+            },
+            ..self.hashes.clone()
+        };
+        if asked == *hashes && self.revision.is_none() {
             return None;
         }
         let (change_drift, moved) = match (self.revision, compare_diffs(&self.diff, change.canonical_diff()))

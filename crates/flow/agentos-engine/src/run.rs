@@ -22,7 +22,7 @@
 //! change is placed and checked again on the new commit, with the same answer: the tool is not called for that.
 
 use agentos_evidence::RecordKind;
-use agentos_landing::{Change, LandError, LandOptions, land};
+use agentos_landing::{Change, LandOptions};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
     Boundary, ExactCost, FileRead, FinishReason, ProgramCall, ProgressSink, Timestamp, ToolError, ToolOutput,
@@ -30,7 +30,7 @@ use agentos_tool::{
 };
 
 use crate::checking;
-use crate::context::{Context, unreadable_base};
+use crate::context::Context;
 use crate::feedback;
 use crate::measuring::measure_boundary;
 use crate::ports::{CancelSignal, EffectError, SuccessorTool, TargetInfo};
@@ -40,6 +40,7 @@ use crate::request::{await_or_cancel, interrupted_error, tool_facts};
 use crate::settle::{RunBegin, RunEffects, begin_run, close, record_answer};
 use crate::transcript::{TranscriptRecorder, last_lines};
 use crate::verdict::{CallFacts, PlacedAnswer, judge_call};
+use crate::withheld::{WatchedLanding, land_watched, list_readers};
 use crate::{Cause, FailedAttempt, Outcome, OutcomeKind};
 
 pub use crate::request::{TaskRequest, was_interrupted};
@@ -62,6 +63,8 @@ pub struct JudgedCall {
     pub output: Vec<String>,
     /// Bytes of texts of the repository that the tool called for, in this attempt and in those before it.
     pub read_bytes: u64,
+    /// True if a file that policy withholds from the tool was opened to place the answer.
+    pub opens_withheld: bool,
 }
 
 /// Asks the tool once and judges the answer; lands nothing.
@@ -112,7 +115,8 @@ async fn propose_change(
         reads,
         calls,
     } = heard;
-    let (result, change) = judge_answer(effects, &target, &call, &answer, &options, boundary)?;
+    let judged = judge_answer(effects, (&target, &tool), &call, &answer, &options, boundary)?;
+    let (result, change, opens_withheld) = judged;
     let finish = answer.as_ref().ok().map(|output| output.finish);
     record_result(
         effects,
@@ -132,6 +136,7 @@ async fn propose_change(
         candidate: change.map(|change| (target, change)),
         output: transcript.as_deref().map_or(Ok(Vec::new()), last_lines)?,
         read_bytes: reads.iter().map(|read| read.bytes).fold(0, u64::saturating_add),
+        opens_withheld,
     })
 }
 
@@ -331,6 +336,8 @@ pub async fn run(
         // that denies it, would refuse the next answer as well.
         let again = attempt.saturating_sub(replaced) < request.attempts
             && !request.answers_once
+            // Any feedback would tell the tool whether its guess about the file was right.
+            && !proposed.opens_withheld
             && outcome.outcome == OutcomeKind::Refused
             && (outcome.cause == Cause::Landing || failed_check);
         let context_bytes = proposed.context.count_bytes().saturating_add(read_before);
@@ -416,36 +423,40 @@ fn attempt_facts(request: &TaskRequest<'_>, attempt: u32, at: Timestamp) -> Tool
     tool_facts(request.adapter, request.model.as_deref(), attempt, at)
 }
 
-/// Places the answer without landing it, and returns the verdict with the change that was found.
+/// Places the answer without landing it. Returns the verdict, the change that was found, and whether a file that policy withholds from the
+/// tool was opened for it.
 fn judge_answer(
     effects: &RunEffects<'_>,
-    target: &TargetInfo,
+    (target, tool): (&TargetInfo, &ToolFacts),
     call: &CallFacts<'_>,
     answer: &Result<ToolOutput, ToolError>,
     options: &LandOptions,
     boundary: Boundary,
-) -> Result<(ToolResult, Option<Change>), EffectError> {
+) -> Result<(ToolResult, Option<Change>, bool), EffectError> {
     let output = match answer {
         Ok(output) => output,
         Err(error) => {
-            return Ok((
-                judge_call(call, Err(error), &PlacedAnswer::Nothing, boundary),
-                None,
-            ));
+            let result = judge_call(call, Err(error), &PlacedAnswer::Nothing, boundary);
+            return Ok((result, None, false));
         }
     };
     let base = effects.repo.base(target)?;
-    match land(output.text.as_bytes(), base.as_ref(), options) {
+    let policy = effects.repo.policy(target)?;
+    let readers = list_readers(tool, output.model_id.as_deref());
+    let asked = (&policy.set, readers.as_slice());
+    let WatchedLanding { placed, opened } =
+        land_watched(output.text.as_bytes(), base.as_ref(), options, asked)?;
+    let opens_withheld = !opened.is_empty();
+    Ok(match placed {
         Ok(found) => {
             let result = judge_call(call, Ok(output), &PlacedAnswer::Lands(&found), boundary);
-            Ok((result, Some(found.change)))
+            (result, Some(found.change), opens_withheld)
         }
-        Err(LandError::Refused(report)) => {
+        Err(report) => {
             let result = judge_call(call, Ok(output), &PlacedAnswer::Refused(&report), boundary);
-            Ok((result, None))
+            (result, None, opens_withheld)
         }
-        Err(LandError::Base(error)) => Err(unreadable_base(&error)),
-    }
+    })
 }
 
 mod concluding;

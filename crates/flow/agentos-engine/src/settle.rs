@@ -27,16 +27,16 @@
 //! disk instead of several. If a station fails, no later one runs. If the executor finds that the branch moved, the order starts again at
 //! `place`, on the new base; consent and decision are then made for the new base as well.
 
+use std::collections::BTreeSet;
+
 use agentos_api::{BranchChoice, NextStep};
 use agentos_evidence::RecordKind;
-use agentos_landing::{
-    Change, LandError, LandOptions, LandedChange as Found, LandingReport, RefusalCode, land,
-};
+use agentos_landing::{Change, LandOptions, LandedChange as Found, LandingReport, RefusalCode};
 use agentos_policy::{Decision, Effect, NotApproved, PolicySet, ToolFacts, approve};
 
-use crate::context::unreadable_base;
-use crate::ports::{ActivePolicy, CancelSignal, EffectError, TargetInfo};
+use crate::ports::{ActivePolicy, CancelSignal, EffectError, TargetInfo, Writes};
 use crate::records::{self, DecisionBody, LandingBody, RefusalBody};
+use crate::withheld::{WatchedLanding, land_watched, list_readers};
 use crate::{Cause, EvidenceRef, Outcome, OutcomeKind};
 
 /// The code of a change that was checked on another commit than the branch has now.
@@ -122,10 +122,15 @@ async fn attempt_landing(
         if target.refname != begun.refname {
             return Err(branch_switched(begun, &target));
         }
-        let found = match place_answer(effects, proposal, &target)? {
+        let policy = effects.repo.policy(&target)?;
+        let WatchedLanding { placed, opened } = place_answer(effects, proposal, &target, &policy)?;
+        let found = match placed {
             Ok(found) => found,
+            Err(_) if guarded::stays_open(proposal, &target, &opened) => {
+                return guarded::request_unplaced(effects, proposal, (&target, &policy), &opened);
+            }
             Err(report) => {
-                let refused = refused_outcome(proposal, target, *report);
+                let refused = guarded::mark_opened(refused_outcome(proposal, target, *report), &opened);
                 return match &proposal.answers {
                     // A part that a person chose or edited says nothing about the requested change.
                     Some(request) if request.revision.is_none() => void_request(effects, request, refused),
@@ -133,12 +138,11 @@ async fn attempt_landing(
                 };
             }
         };
-        let policy = effects.repo.policy(&target)?;
-        match decide_and_land(effects, proposal, &target, found, &policy, cancel).await {
+        match decide_and_land(effects, proposal, &target, (found, &opened), &policy, cancel).await {
             // Another run or the user committed meanwhile. The executor compares the ref before it writes, so nothing was
             // written, and the answer may have a place on the new commit.
             Err(error) if error.base_moved && moves < MAX_MOVES => moves += 1,
-            other => return other,
+            other => return other.map(|outcome| guarded::mark_opened(outcome, &opened)),
         }
     }
 }
@@ -155,26 +159,25 @@ fn branch_switched(begun: &TargetInfo, now: &TargetInfo) -> EffectError {
     ])
 }
 
-/// Places the answer on the target's base and records the report. The inner error is the report of a refusal.
+/// Places the answer on the target's base and records the report.
 fn place_answer(
     effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     target: &TargetInfo,
-) -> Result<Result<Found, Box<LandingReport>>, EffectError> {
+    policy: &ActivePolicy,
+) -> Result<WatchedLanding, EffectError> {
     let base = effects.repo.base(target)?;
     let options = LandOptions {
         seen: proposal.seen.clone(),
         partial: proposal.partial,
         ..LandOptions::default()
     };
-    let found = match land(proposal.answer, base.as_ref(), &options) {
-        Ok(found) => Ok(found),
-        Err(LandError::Refused(report)) => Err(report),
-        Err(LandError::Base(error)) => return Err(unreadable_base(&error)),
-    };
+    let tool = proposal.tool_at(target);
+    let readers = list_readers(&tool, proposal.reported_model.as_deref());
+    let landing = land_watched(proposal.answer, base.as_ref(), &options, (&policy.set, &readers))?;
     drop(base);
     // A refused answer is recorded as well: the report says why, and a replay must refuse it in the same way.
-    let (diff_sha256, diff_blob, report) = match &found {
+    let (diff_sha256, diff_blob, report) = match &landing.placed {
         Ok(found) => {
             let blob = effects.evidence.store_blob(found.change.canonical_diff())?;
             (Some(found.change.sha256()), Some(blob), &found.report)
@@ -190,7 +193,7 @@ fn place_answer(
         report,
     };
     records::record_with_next(effects.evidence, RecordKind::Landing, &record)?;
-    Ok(found)
+    Ok(landing)
 }
 
 /// Makes the outcome of an answer that landing refused.
@@ -238,17 +241,15 @@ async fn decide_and_land(
     effects: &mut RunEffects<'_>,
     proposal: &Proposal<'_>,
     target: &TargetInfo,
-    found: Found,
+    (found, opened): (Found, &BTreeSet<String>),
     policy: &ActivePolicy,
     cancel: &mut CancelSignal<'_>,
 ) -> Result<Outcome, EffectError> {
     verify_checked(proposal, target, &found.change)?;
-    // Rules can test the target, and the target is known only now.
-    let tool = ToolFacts {
-        target_ref: Some(target.refname.clone()),
-        ..proposal.tool.clone()
-    };
+    let tool = proposal.tool_at(target);
     let decision = decide_change(&policy.set, &found, &tool, proposal.reported_model.as_deref());
+    let (decision, taken) =
+        guarded::add_withheld(effects, proposal, (target, policy), (&found, opened), decision)?;
     record_decision(effects, &found.change, &decision, target, policy)?;
     let Found { change, report, .. } = found;
     let mut outcome = Outcome {
@@ -304,6 +305,10 @@ async fn decide_and_land(
         }
     };
     outcome.decision = Some(decision);
+    // Before the change is visible, so that no moment comes in which the text is there and nothing withholds it.
+    if target.writes != Writes::Nothing && !consent.is_some_and(|consent| consent.releases_withheld) {
+        effects.repo.keep_withheld(&taken)?;
+    }
     carry_out(effects, proposal, target, approved, outcome)
 }
 
@@ -436,6 +441,7 @@ pub(crate) fn explain_decision(mut outcome: Outcome, decision: Decision, lead: &
 
 mod beginning;
 mod consent;
+mod guarded;
 mod hooks;
 mod landing;
 mod proposal;
@@ -443,7 +449,8 @@ mod proposal;
 pub use crate::records::ConsentRequest;
 pub use beginning::{RunBegin, apply_answer, begin_run, record_answer};
 pub(crate) use consent::{EXPIRED, expired_request, record_denial, record_expiry, record_withdrawal};
-pub use proposal::{CheckedChange, Proposal, RunEffects, assisted_by, patch_facts};
+pub use guarded::told_state;
+pub use proposal::{CheckedChange, PATCH_PROVIDER, Proposal, RunEffects, assisted_by, patch_facts};
 
 use consent::{
     ConsentResult, declined_outcome, request_consent, stopped_outcome, unanswered_outcome, void_request,

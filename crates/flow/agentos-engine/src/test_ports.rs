@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use agentos_evidence::{Record, RecordKind, SyncFile};
 use agentos_landing::{Base, Change, FileMode, FileState, MemoryBase, RepoPath};
-use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
+use agentos_policy::{Approved, Layer, PolicySet, PolicySource, TakenText};
 use agentos_tool::{StateMeasurement, Timestamp};
 use serde_json::{Value, json};
 
@@ -46,6 +46,8 @@ pub(crate) struct TestRepository {
     busy: RefCell<BTreeSet<String>>,
     /// The policy file of the repository. Empty for the built-in rules alone.
     policy: RefCell<String>,
+    /// Texts of withheld files that are kept from the same readers.
+    pub(crate) kept: RefCell<Vec<TakenText>>,
     /// `None` if there is no index of texts.
     pub(crate) index: RefCell<Option<Box<dyn ContextIndex>>>,
 }
@@ -60,6 +62,7 @@ impl TestRepository {
             has_no_branch: Cell::new(false),
             busy: RefCell::default(),
             policy: RefCell::default(),
+            kept: RefCell::default(),
             index: RefCell::default(),
         };
         new.commit_files(files);
@@ -123,9 +126,8 @@ fn commit_id(at: usize) -> String {
     format!("{at:040x}")
 }
 
-/// Returns an id that files with the same content share.
+/// Returns an id that files with the same content share: `DefaultHasher::new` has no random seed.
 fn tree_id(files: Option<&TestFiles>) -> String {
-    // `DefaultHasher::new` has no random seed, so an id is the same in every test run.
     let mut hasher = DefaultHasher::new();
     files.hash(&mut hasher);
     format!("{:040x}", hasher.finish())
@@ -142,6 +144,11 @@ fn change_files(change: &Change, files: &mut TestFiles) {
 }
 
 impl Repository for TestRepository {
+    fn keep_withheld(&self, taken: &[TakenText]) -> Result<(), EffectError> {
+        self.kept.borrow_mut().extend_from_slice(taken);
+        Ok(())
+    }
+
     fn pause_landings(&self) -> Result<crate::ports::LandingPause, EffectError> {
         Ok(no_pause())
     }

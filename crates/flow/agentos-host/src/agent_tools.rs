@@ -253,3 +253,6 @@ fn describe_agent(client: &str) -> String {
         name => format!("proposed by the agent `{name}` over MCP"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,6 +35,18 @@ impl ConsentRequested {
             hashes: Box::new(self.hashes.clone()),
             who: who.into(),
             how: how.into(),
+            releases_withheld: false,
+        }
+    }
+
+    /// Makes a yes that also releases the text of withheld files that the change has.
+    #[must_use]
+    pub fn yes_releasing(&self, who: impl Into<String>, how: impl Into<String>) -> ConsentAnswer {
+        ConsentAnswer::Yes {
+            hashes: Box::new(self.hashes.clone()),
+            who: who.into(),
+            how: how.into(),
+            releases_withheld: true,
         }
     }
 
@@ -58,6 +70,8 @@ pub enum ConsentAnswer {
         who: String,
         /// Way of answering, for the record, such as `terminal`.
         how: String,
+        /// True if the person releases text of withheld files that the change has.
+        releases_withheld: bool,
     },
     /// No.
     No {
@@ -112,9 +126,15 @@ impl ConsentPort for PersonAsker {
                 }
                 return match answer {
                     ConsentAnswer::No { .. } => Answer::No,
-                    ConsentAnswer::Yes { who, how, .. } => {
-                        Answer::Yes(consent_of(&who, &how, question.hashes))
-                    }
+                    ConsentAnswer::Yes {
+                        who,
+                        how,
+                        releases_withheld,
+                        ..
+                    } => Answer::Yes(Consent {
+                        releases_withheld,
+                        ..consent_of(&who, &how, question.hashes)
+                    }),
                 };
             }
         })
@@ -130,5 +150,6 @@ pub fn consent_of(who: &str, how: &str, hashes: &ApprovalHashes) -> Consent {
         how: how.to_owned(),
         hashes: hashes.clone(),
         proof: None,
+        releases_withheld: false,
     }
 }

@@ -80,6 +80,8 @@ impl ConsentAnswer {
                 hashes,
                 who: who.into(),
                 how: how.into(),
+                // A program that answers over the events cannot release text.
+                releases_withheld: false,
             },
             false => Self::No { hashes },
         }

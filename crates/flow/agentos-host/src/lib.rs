@@ -46,6 +46,7 @@ mod hooks;
 mod host;
 mod hosted;
 mod init;
+mod kept_files;
 mod key_checks;
 mod keys;
 mod landing_habit;

@@ -21,13 +21,14 @@ use agentos_executor::{
     Repository, Target, TargetSpec,
 };
 use agentos_landing::{Base, Change};
-use agentos_policy::{Approved, Layer, PolicySet, PolicySource};
+use agentos_policy::{Approved, Layer, PolicySet, PolicySource, TakenText};
 use agentos_signer::SigningEnvironment;
 use agentos_tool::StateMeasurement;
 
 use crate::commit_signing::{self, Wish};
 use crate::control::StopFlag;
 use crate::host::Host;
+use crate::kept_files;
 use crate::mails::name_author;
 use crate::notice::uncommitted_notice;
 use crate::policy_trust;
@@ -182,6 +183,16 @@ impl ports::Repository for RepositoryPort {
         Some(Box::new(SearchFolder::new(&self.repo)))
     }
 
+    fn keep_withheld(&self, taken: &[TakenText]) -> Result<(), EffectError> {
+        if taken.is_empty() {
+            return Ok(());
+        }
+        kept_files::add_kept(self.host.environment(), &self.repo, taken)?;
+        // Whoever asks again in this run must see the new rule.
+        self.policy.borrow_mut().take();
+        Ok(())
+    }
+
     fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {
         let stage = self.stop.open_base()?;
         let base = self.repo.base(&to_exec_target(target));
@@ -207,6 +218,7 @@ impl ports::Repository for RepositoryPort {
         }));
         let agreement = policy_trust::find_agreement(self.host.environment(), &self.repo, &sources)?;
         sources.extend(agreement);
+        sources.extend(kept_files::read_kept(self.host.environment(), &self.repo)?);
         let set = PolicySet::load(&sources).map_err(|error| crate::policy::policy_error(&error))?;
         let notice = policy_trust::not_agreed_notice(&set);
         notice.into_iter().for_each(|notice| self.host.notify(notice));

@@ -10,6 +10,7 @@ use agentos_engine::open_requests::{
     self, ApprovalConsent, ApprovalOrder, OpenRequest, PreviewedChange, RevisedDiff,
 };
 use agentos_engine::ports::{CancelSignal, EffectError};
+use agentos_policy::Consent;
 use agentos_tool::{RunId, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,13 +103,21 @@ pub(crate) async fn approve_request(
     let request = find_run(session.store(), request, Some(run))?;
     let consent = match consent {
         ApprovalMode::Asked => ApprovalConsent::Asked,
-        ApprovalMode::Named => ApprovalConsent::Named {
+        ApprovalMode::Named | ApprovalMode::NamedRelease => ApprovalConsent::Named {
             who: host.person_name(),
+            releases_withheld: consent == ApprovalMode::NamedRelease,
         },
-        ApprovalMode::Seen(ConsentAnswer::Yes { hashes, who, how }) => {
-            ApprovalConsent::Seen(Box::new(consent_of(&who, &how, &hashes)))
-        }
-        ApprovalMode::Signed(ConsentAnswer::Yes { hashes, who, how }, proof) => {
+        ApprovalMode::Seen(ConsentAnswer::Yes {
+            hashes,
+            who,
+            how,
+            releases_withheld,
+        }) => ApprovalConsent::Seen(Box::new(Consent {
+            releases_withheld,
+            ..consent_of(&who, &how, &hashes)
+        })),
+        // What a device signs does not say that withheld text is released, so it stays withheld.
+        ApprovalMode::Signed(ConsentAnswer::Yes { hashes, who, how, .. }, proof) => {
             let mut consent = consent_of(&who, &how, &hashes);
             consent.proof = Some(proof);
             ApprovalConsent::Seen(Box::new(consent))

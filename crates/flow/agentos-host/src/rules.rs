@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use agentos_api::{PolicyTest, ProposedFile, TestedFile};
 use agentos_engine::Cause;
 use agentos_engine::ports::{EffectError, Repository as _, TargetInfo};
+use agentos_engine::withheld::{WITHHELD_FILE, land_watched, list_readers};
 use agentos_executor::{ExecError, TargetSpec};
-use agentos_landing::{Base, EntryKind, LandError, LandOptions, LandedChange, ResultFacts, land};
+use agentos_landing::{Base, EntryKind, LandOptions, LandedChange, ResultFacts};
 use agentos_policy::{
     Decision, Explanation, Layer, LayerPreset, LintAdvice, PolicySet, PolicySource, Preset, RuleRef,
     ToolFacts,
@@ -106,6 +107,8 @@ pub struct JudgeSpec {
     pub branch: Option<String>,
     /// True if the change has passed the user's check.
     pub is_checked: bool,
+    /// True if the asker is the tool itself, which must not learn what is in a file that policy withholds from it.
+    pub is_told_to_tool: bool,
 }
 
 /// The subject of a question to the rules.
@@ -275,7 +278,9 @@ fn judge_subject(host: &Host, spec: &JudgeSpec) -> Result<Judgement, EffectError
         }
         (None, Some(JudgeSubject::Reading(path))) => Some(explain_read(&set, path, base.as_ref(), &tool)),
         (None, Some(JudgeSubject::Answer(answer))) => {
-            let landed = place_answer(answer, base.as_ref())?;
+            let readers = list_readers(&tool, None);
+            let readers = if spec.is_told_to_tool { readers } else { Vec::new() };
+            let landed = place_answer(answer, base.as_ref(), (&set, &readers))?;
             Some(set.explain(&landed.change, &landed.facts, &tool))
         }
         (None, Some(JudgeSubject::Commit(_)) | None) => None,
@@ -318,10 +323,22 @@ fn explain_read(set: &PolicySet, path: &str, base: &dyn Base, tool: &ToolFacts) 
 }
 
 /// Places an answer, for its change.
-fn place_answer(answer: &[u8], base: &dyn Base) -> Result<LandedChange, EffectError> {
-    match land(answer, base, &LandOptions::default()) {
+///
+/// # Errors
+/// If it has no place, or a file was opened for it that policy withholds from one of the readers.
+fn place_answer(
+    answer: &[u8],
+    base: &dyn Base,
+    asked: (&PolicySet, &[ToolFacts]),
+) -> Result<LandedChange, EffectError> {
+    let watched = land_watched(answer, base, &LandOptions::default(), asked)?;
+    if !watched.opened.is_empty() {
+        let message = "the change is about a file that policy withholds; a person decides about it";
+        return Err(EffectError::new(Cause::Consent, WITHHELD_FILE, message));
+    }
+    match watched.placed {
         Ok(found) => Ok(found),
-        Err(LandError::Refused(report)) => {
+        Err(report) => {
             let refusal = report.refusal.unwrap_or_else(|| {
                 agentos_landing::Refusal::new(
                     agentos_landing::RefusalCode::Malformed,
@@ -334,7 +351,6 @@ fn place_answer(answer: &[u8], base: &dyn Base) -> Result<LandedChange, EffectEr
                 None => effect,
             })
         }
-        Err(LandError::Base(error)) => Err(agentos_engine::context::unreadable_base(&error)),
     }
 }
 

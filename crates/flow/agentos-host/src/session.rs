@@ -135,7 +135,7 @@ impl Session {
             consent: &mut self.approver,
             clock: &SystemClock,
             hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
-            requests: None,
+            requests: Some(&self.reader),
         }
     }
 
@@ -147,7 +147,7 @@ impl Session {
             consent: &mut self.approver,
             clock: &SystemClock,
             hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
-            requests: None,
+            requests: Some(&self.reader),
         };
         let folders = SessionFolders {
             port: &self.port,
@@ -179,7 +179,7 @@ impl Session {
                 consent: &mut self.approver,
                 clock: &SystemClock,
                 hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
-                requests: None,
+                requests: Some(&self.reader),
             },
         }
     }

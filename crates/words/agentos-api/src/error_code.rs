@@ -85,6 +85,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("secret", &[3], "the change adds something that looks like a key; the message names the file"),
     code("bidi", &[3, 4], "the change adds characters that are invisible or change the direction of text"),
     code("protected-path", &[3, 4], "the change touches a path that a rule protects; the message names the rule"),
+    code("withheld-file", &[3, 4], "the change is about a file that policy withholds from its proposer, so a person decides; the message names the file"),
     code("boundary", &[3], "something in the repository changed while a tool ran; the message names the paths"),
     code("declined", &[4], "a person declined the change; nothing was landed"),
     code("consent-needed", &[4], "policy allows the change, and it waits for a person, as every change that a model proposes in a conversation"),

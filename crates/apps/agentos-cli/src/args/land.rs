@@ -348,6 +348,10 @@ pub struct ApproveArgs {
     /// Consent without a question at the terminal
     #[arg(short, long)]
     pub yes: bool,
+    /// With `--yes`: release text of withheld files that the change has. Without this, whoever may not read those files may not
+    /// read the changed ones either
+    #[arg(long, requires = "yes")]
+    pub release_withheld: bool,
     /// Add a policy file that the run used; needed if the run was started with one
     #[arg(long, value_name = "FILE")]
     pub policy: Vec<PathBuf>,

@@ -38,6 +38,7 @@ pub fn land_proposal(app: &App, id: &str, run: &RunId) -> Done {
         all: false,
         show: false,
         yes: false,
+        release_withheld: false,
         policy: Vec::new(),
         hooks: HookFlags {
             run_hooks: false,
@@ -68,10 +69,10 @@ fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId, by_habit: 
     }
     let work = RunWork::Approval {
         request: id.to_owned(),
-        consent: if is_asked {
-            ApprovalMode::Asked
-        } else {
-            ApprovalMode::Named
+        consent: match (is_asked, args.release_withheld) {
+            (true, _) => ApprovalMode::Asked,
+            (false, false) => ApprovalMode::Named,
+            (false, true) => ApprovalMode::NamedRelease,
         },
         revision: None,
     };

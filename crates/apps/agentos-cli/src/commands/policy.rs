@@ -157,6 +157,7 @@ fn judge_change(app: &App, args: &JudgeArgs) -> Result<Judgement, agentos_host::
         is_cloud: args.cloud,
         branch: args.branch.clone(),
         is_checked: args.checked,
+        is_told_to_tool: false,
     })
 }
 

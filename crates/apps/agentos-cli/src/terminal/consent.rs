@@ -45,6 +45,8 @@ pub struct ConsentScreen<'a> {
 pub enum PersonAnswer {
     /// The change may land.
     Yes,
+    /// The change may land, and text of withheld files that it has is released.
+    Release,
     /// The change may land, and others that policy allows may land in this repository without the question.
     AlwaysHere,
     /// The change may not land.
@@ -85,6 +87,7 @@ impl ConsentScreen<'_> {
                 "y" | "yes" => return Ok(PersonAnswer::Yes),
                 // No rule asks, and the diff is on the screen.
                 "" if self.is_allowed() => return Ok(PersonAnswer::Yes),
+                "r" | "release" if self.decision.is_about_withheld() => return Ok(PersonAnswer::Release),
                 "a" | "always" if self.offers_always => return Ok(PersonAnswer::AlwaysHere),
                 // An empty line is a no to a question of policy: a person who only presses Enter has not read it.
                 "n" | "no" | "" => return Ok(PersonAnswer::No),
@@ -94,6 +97,7 @@ impl ConsentScreen<'_> {
                 "e" | "explain" => {
                     self.show_pages(&self.format_explanation(), input, out)?;
                 }
+                _ if self.decision.is_about_withheld() => out.write_all(b"answer y, r, n, s or e\n")?,
                 _ if self.offers_always => out.write_all(b"answer y, n, a, s or e\n")?,
                 _ => out.write_all(b"answer y, n, s or e\n")?,
             }
@@ -106,6 +110,9 @@ impl ConsentScreen<'_> {
     }
 
     fn prompt(&self) -> &'static str {
+        if self.decision.is_about_withheld() {
+            return "land it? [y]es and keep it withheld, [r]elease it, [n]o, [s]how the diff, [e]xplain: ";
+        }
         match (self.is_allowed(), self.offers_always) {
             (false, _) => "land it? [y]es, [n]o, [s]how the diff, [e]xplain: ",
             (true, false) => "land it? [Y/n], [s]how the diff, [e]xplain: ",

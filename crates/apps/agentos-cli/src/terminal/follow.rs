@@ -219,6 +219,7 @@ fn ask_person(app: &App, requested: &ConsentRequested) -> Option<ConsentAnswer> 
         PersonAnswer::Yes | PersonAnswer::AlwaysHere => {
             Some(requested.yes(app.host.person_name(), "terminal"))
         }
+        PersonAnswer::Release => Some(requested.yes_releasing(app.host.person_name(), "terminal")),
         PersonAnswer::No => Some(requested.no()),
         PersonAnswer::Unanswered => None,
     }

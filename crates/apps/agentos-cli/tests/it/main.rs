@@ -108,4 +108,5 @@ mod talk;
 mod terminal;
 mod toolboxes;
 mod undo;
+mod withheld;
 mod wrong_calls;

@@ -21,6 +21,7 @@ fn consent(hashes: ApprovalHashes) -> Consent {
         how: "terminal".to_owned(),
         hashes,
         proof: None,
+        releases_withheld: false,
     }
 }
 

@@ -128,6 +128,7 @@ fn land(
         how: "--yes".to_owned(),
         hashes: ApprovalHashes::of(&change, &decision, &place),
         proof: None,
+        releases_withheld: false,
     };
     let approved = approve(change, &decision, &place, Some(&consent)).map_err(|why| format!("{why:?}"))?;
     let plan = LandPlan {

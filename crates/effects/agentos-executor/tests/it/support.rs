@@ -100,6 +100,7 @@ pub fn approved(change: Change, target: &Target) -> Approved<Change> {
         how: "--yes".to_owned(),
         hashes: ApprovalHashes::of(&change, &decision, &place),
         proof: None,
+        releases_withheld: false,
     };
     approve(change, &decision, &place, Some(&consent)).unwrap()
 }

@@ -129,5 +129,6 @@ fn answer_by(who: &str, how: &str, effects: &RunEffects<'_>, request: &ConsentRe
         how: how.to_owned(),
         hashes: request.hashes.clone(),
         proof: None,
+        releases_withheld: false,
     }
 }

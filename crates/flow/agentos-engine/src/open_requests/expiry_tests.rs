@@ -44,6 +44,7 @@ impl ConsentPort for SlowPerson<'_> {
             how: "test".to_owned(),
             hashes: question.hashes.clone(),
             proof: None,
+            releases_withheld: false,
         };
         Box::pin(std::future::ready(Answer::Yes(yes)))
     }

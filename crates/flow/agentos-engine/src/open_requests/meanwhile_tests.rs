@@ -66,6 +66,7 @@ impl ConsentPort for LatePerson<'_> {
             how: "test".to_owned(),
             hashes: question.hashes.clone(),
             proof: None,
+            releases_withheld: false,
         };
         Box::pin(std::future::ready(Answer::Yes(yes)))
     }
@@ -144,6 +145,7 @@ fn a_landing_without_a_receipt_is_not_declined() {
             request: "asks",
             consent: ApprovalConsent::Named {
                 who: "dana".to_owned(),
+                releases_withheld: false,
             },
             revision: None,
         };

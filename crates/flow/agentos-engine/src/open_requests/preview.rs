@@ -2,16 +2,16 @@
 //!
 //! Owns: placing and deciding a requested change without a run. Never: records or writes anything.
 
-use agentos_landing::{LandError, LandOptions, LandedChange, land};
-use agentos_policy::{ApprovalHashes, Decision, ToolFacts};
+use agentos_landing::{LandOptions, LandedChange};
+use agentos_policy::{ApprovalHashes, Decision};
 use agentos_tool::{RunId, Timestamp};
 
 use super::{OpenRequest, RevisedDiff, place_of, propose_request, read_open, require_target};
-use crate::context::unreadable_base;
 use crate::ports::{EffectError, RecordReader, Repository};
 use crate::records::refusal_of;
 use crate::request_drift::RequestDrift;
 use crate::settle::decide_change;
+use crate::withheld::{WatchedLanding, find_withheld, land_watched, list_readers};
 
 /// A request, and what a yes to it would land now.
 #[derive(Debug, Clone)]
@@ -64,14 +64,16 @@ pub fn preview_request(
     let revision = revised.map(|revised| revised.revision);
     let proposal = propose_request(run, answer, (&open, &diff), &target, revision, now.clone());
     let base = repo.base(&target)?;
-    let change = match land(answer, base.as_ref(), &LandOptions::default()) {
+    let policy = repo.policy(&target)?;
+    let (tool, model) = (proposal.tool_at(&target), proposal.reported_model.as_deref());
+    let readers = list_readers(&tool, model);
+    let asked = (&policy.set, readers.as_slice());
+    let WatchedLanding { placed, opened } =
+        land_watched(answer, base.as_ref(), &LandOptions::default(), asked)?;
+    let change = match placed {
         Ok(landed) => {
-            let tool = ToolFacts {
-                target_ref: Some(target.refname.clone()),
-                ..proposal.tool.clone()
-            };
-            let policy = repo.policy(&target)?;
-            let decision = decide_change(&policy.set, &landed, &tool, proposal.reported_model.as_deref());
+            let withheld = find_withheld(base.as_ref(), asked, &landed.change, &opened)?;
+            let decision = decide_change(&policy.set, &landed, &tool, model).with_reasons(withheld.reasons);
             let hashes = ApprovalHashes::of(&landed.change, &decision, &target.place());
             let count_commits = |old: &str, new: &str| repo.count_commits(old, new);
             let drift = proposal
@@ -85,8 +87,7 @@ pub fn preview_request(
                 drift,
             }))
         }
-        Err(LandError::Refused(report)) => PreviewedChange::Refused(refusal_of(&report).message),
-        Err(LandError::Base(error)) => return Err(unreadable_base(&error)),
+        Err(report) => PreviewedChange::Refused(refusal_of(&report).message),
     };
     Ok(RequestPreview { open, change })
 }

@@ -30,6 +30,7 @@ fn asked(run: &str, expires: u64) -> RequestStep {
             writes: Writes::CommitOnly,
         },
         diff_blob_sha256: "x".to_owned(),
+        is_unplaced: false,
         tool: patch_facts(Timestamp::from_unix_seconds(0)),
         reported_model: None,
         message: "m".to_owned(),
@@ -209,6 +210,7 @@ fn answer_revised(
 fn named() -> ApprovalConsent {
     ApprovalConsent::Named {
         who: "dana".to_owned(),
+        releases_withheld: false,
     }
 }
 
@@ -337,6 +339,7 @@ fn a_consent_that_was_seen_counts_for_exactly_that_state() {
         how: "terminal".to_owned(),
         hashes: request.hashes,
         proof: None,
+        releases_withheld: false,
     }));
     // Somebody commits between the look and the answer.
     repo.commit_files(&[("b.txt", "x\n")]);
@@ -390,6 +393,7 @@ fn what_a_person_made_of_a_change_needs_a_look_of_its_own() {
             how: "terminal".to_owned(),
             hashes: serde_json::from_value(answers[0]["hashes"].clone()).unwrap(),
             proof: None,
+            releases_withheld: false,
         }));
         let landed = answer_revised(&repo, &tape, "lands", seen, revised(&other)).unwrap();
         assert_eq!(landed.outcome, OutcomeKind::Landed, "{}", landed.message);

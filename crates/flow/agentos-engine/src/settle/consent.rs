@@ -10,6 +10,7 @@ use agentos_policy::{ApprovalHashes, Consent, Decision, Effect};
 use agentos_tool::Timestamp;
 
 use super::explain_decision;
+use super::guarded::{ask_lead, describe_allowed};
 use super::proposal::{Proposal, RunEffects};
 use crate::ports::{Answer, CancelSignal, ConsentQuestion, EffectError, TargetInfo, Writes};
 use crate::records::{self, ConsentBody, ConsentRequest};
@@ -95,7 +96,11 @@ pub(super) async fn request_consent(
         _ if answered.is_some() => None,
         // A dry run leaves no request, because an answer to it could not land anything.
         (Answer::Yes(_) | Answer::No, _) | (Answer::Nobody, Writes::Nothing) => None,
-        (Answer::Nobody, _) => Some(make_request(effects, proposal, change, target, &hashes)?),
+        (Answer::Nobody, _) => {
+            // The diff is stored and not the tool's answer: a later approval must land exactly what was shown.
+            let blob = effects.evidence.store_blob(change.canonical_diff())?;
+            Some(make_request(effects, proposal, blob, target, &hashes))
+        }
     };
     let record = ConsentBody {
         given,
@@ -143,7 +148,7 @@ pub(super) fn declined_outcome(mut outcome: Outcome, decision: Decision, proposa
 }
 
 /// Returns the next step by which a person answers the open request later: the one that the run was to answer, or its own.
-fn answer_request(proposal: &Proposal<'_>) -> NextStep {
+pub(super) fn answer_request(proposal: &Proposal<'_>) -> NextStep {
     let run = match &proposal.answers {
         Some(request) => request.run.clone(),
         None => proposal.run.to_string(),
@@ -187,16 +192,14 @@ pub(super) fn unanswered_outcome(
         outcome.decision = Some(decision);
         return outcome;
     }
-    let place = target.refname.trim_start_matches("refs/heads/");
     if decision.effect() == Effect::Allow {
         // No rule asks, so there is none to quote.
         outcome.code = Some("consent-needed".to_owned());
-        outcome.message = format!("policy allows it, and it waits until a person lands it on `{place}`");
+        outcome.message = describe_allowed(target);
         outcome.decision = Some(decision);
         return outcome;
     }
-    let lead = format!("policy asks for a person's consent for `{place}`");
-    explain_decision(outcome, decision, &lead)
+    explain_decision(outcome, decision, &ask_lead(target))
 }
 
 /// Closes the request that a run was to answer, because its change no longer lands, and says so in the outcome.
@@ -233,17 +236,15 @@ pub(super) fn void_request(
     Ok(outcome)
 }
 
-/// Makes the request that stays open, with everything that a later approval needs to land the change.
-///
-/// # Errors
-/// If the diff cannot be stored.
-fn make_request(
-    effects: &mut RunEffects<'_>,
+/// Makes the request that stays open, with everything that a later approval needs to land the change. `diff_blob_sha256` is the blob of its
+/// diff.
+pub(super) fn make_request(
+    effects: &RunEffects<'_>,
     proposal: &Proposal<'_>,
-    change: &Change,
+    diff_blob_sha256: String,
     target: &TargetInfo,
     hashes: &ApprovalHashes,
-) -> Result<ConsentRequest, EffectError> {
+) -> ConsentRequest {
     let now = effects.clock.now().unix_seconds();
     let expires = match effects.consent.open_seconds() {
         Some(seconds) => {
@@ -254,18 +255,18 @@ fn make_request(
         // Becomes the last second that a record can state.
         None => u64::MAX,
     };
-    Ok(ConsentRequest {
+    ConsentRequest {
         hashes: hashes.clone(),
         target: target.clone(),
-        // The diff is stored and not the tool's answer: a later approval must land exactly what was shown.
-        diff_blob_sha256: effects.evidence.store_blob(change.canonical_diff())?,
+        diff_blob_sha256,
+        is_unplaced: false,
         tool: proposal.tool.clone(),
         reported_model: proposal.reported_model.clone(),
         message: proposal.message.clone(),
         trailers: proposal.trailers.clone(),
         author: proposal.author.clone(),
         expires: Timestamp::from_unix_seconds(expires),
-    })
+    }
 }
 
 /// Makes the error of a request whose time is over.

@@ -6,7 +6,9 @@ use agentos_landing::SeenFile;
 use agentos_policy::ToolFacts;
 use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
 
-use crate::ports::{Clock, CommitAuthor, CommitHooks, ConsentPort, Evidence, RecordReader, Repository};
+use crate::ports::{
+    Clock, CommitAuthor, CommitHooks, ConsentPort, Evidence, RecordReader, Repository, TargetInfo,
+};
 use crate::recorded_answer::AnswerSource;
 use crate::request_drift::AnsweredRequest;
 
@@ -22,8 +24,8 @@ pub struct RunEffects<'a> {
     pub clock: &'a dyn Clock,
     /// The repository's commit hooks. `None` if they are not to run.
     pub hooks: Option<&'a dyn CommitHooks>,
-    /// The tape of every run, for a run that answers a request: nobody may have answered it in another way until the change lands.
-    /// `None` for every other run.
+    /// The tape of every run: no other run may answer the same request before the change lands, and earlier runs may have had text of
+    /// withheld files. `None` if neither matters to the run.
     pub requests: Option<&'a dyn RecordReader>,
 }
 
@@ -58,11 +60,24 @@ pub struct Proposal<'a> {
     pub proved: Option<CheckedChange>,
 }
 
+impl Proposal<'_> {
+    /// Returns the facts about the tool for policy. Rules can test the target, which is known only when the answer is placed.
+    pub(crate) fn tool_at(&self, target: &TargetInfo) -> ToolFacts {
+        ToolFacts {
+            target_ref: Some(target.refname.clone()),
+            ..self.tool.clone()
+        }
+    }
+}
+
+/// Provider of an answer that a person brought. The person may read every file.
+pub const PATCH_PROVIDER: &str = "patch";
+
 /// Returns the facts for policy about an answer that a person brought: no model, on this machine.
 #[must_use]
 pub fn patch_facts(at: Timestamp) -> ToolFacts {
     ToolFacts {
-        provider: "patch".to_owned(),
+        provider: PATCH_PROVIDER.to_owned(),
         model: None,
         execution_mode: ExecutionMode::Local,
         // Nobody confined the program that made the patch.

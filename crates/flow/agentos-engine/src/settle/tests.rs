@@ -32,6 +32,10 @@ enum Behaviour {
 struct Repo(Behaviour, EffectLog);
 
 impl Repository for Repo {
+    fn keep_withheld(&self, _taken: &[agentos_policy::TakenText]) -> Result<(), EffectError> {
+        Ok(())
+    }
+
     fn pause_landings(&self) -> Result<crate::ports::LandingPause, EffectError> {
         Ok(no_pause())
     }

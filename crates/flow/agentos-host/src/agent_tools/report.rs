@@ -3,8 +3,9 @@
 //! Owns: their shapes and words. Never: shows the task of somebody else's run, what a person said about it, or a line of a file.
 
 use agentos_engine::ports::EffectError;
+use agentos_engine::withheld::WITHHELD_FILE;
 use agentos_model::ToolCall;
-use agentos_policy::Effect;
+use agentos_policy::{Effect, WITHHELD_OFTEN, WITHHELD_TEXT};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -15,6 +16,7 @@ use crate::evidence::VerifySpec;
 use crate::host::Host;
 use crate::rules::{JudgeSpec, JudgeSubject};
 use crate::run_log::{LogFilter, LoggedRun, ResultKind};
+use crate::run_story::StoryDecision;
 
 /// Runs in a list if the call names no number.
 const USUAL_RUNS: u64 = 20;
@@ -132,10 +134,7 @@ pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
     };
     let answer = match call.name.as_str() {
         "proposal_status" => read_proposal(host, text("proposal")).map(|report| report.to_answer()),
-        "proposal_withdraw" => host
-            .withdraw_request(text("proposal"), AGENT_PROVIDER)
-            .and_then(|run| read_proposal(host, &run))
-            .map(|report| report.to_answer()),
+        "proposal_withdraw" => withdraw_proposal(host, text("proposal")),
         "list_runs" => {
             let limit = call.arguments.get("limit").and_then(Value::as_u64);
             list_runs(host, limit.unwrap_or(USUAL_RUNS))
@@ -157,6 +156,16 @@ pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
         let reason = format!("{}{hint} ({})", error.message, error.code);
         AgentAnswer::from_failure(error.code, reason)
     })
+}
+
+fn withdraw_proposal(host: &Host, reference: &str) -> Result<AgentAnswer, EffectError> {
+    // Not every change of a withheld file has a request, and that there is one would tell that policy does not deny the change.
+    if is_about_withheld(&host.run_story(Some(reference))?.run) {
+        let message = "a proposal about a withheld file is left to the user and cannot be taken back";
+        return Err(usage_error(message));
+    }
+    let run = host.withdraw_request(reference, AGENT_PROVIDER)?;
+    Ok(read_proposal(host, &run)?.to_answer())
 }
 
 impl ProposalReport {
@@ -194,6 +203,9 @@ pub(super) fn read_proposal(host: &Host, reference: &str) -> Result<ProposalRepo
             run.short
         )));
     }
+    if is_about_withheld(&run) && run.result.commit.is_none() {
+        return Ok(report_withheld(run));
+    }
     let requests = host.all_requests()?;
     let request = requests.into_iter().find(|request| request.run == run.run);
     let is_withdrawn = request.as_ref().and_then(|request| request.void.as_deref()) == Some("withdrawn");
@@ -227,6 +239,36 @@ pub(super) fn read_proposal(host: &Host, reference: &str) -> Result<ProposalRepo
     })
 }
 
+/// Returns true if placing the change of a run opened a file that policy withholds from its proposer.
+fn is_about_withheld(run: &LoggedRun) -> bool {
+    run.result.code.as_deref() == Some(WITHHELD_FILE)
+}
+
+/// Reports a proposal about a withheld file. Only what a person did about it differs from one such proposal to the other.
+fn report_withheld(run: LoggedRun) -> ProposalReport {
+    let state = match run.result.kind {
+        ResultKind::Landed | ResultKind::Approved => ProposalState::Landed,
+        ResultKind::Declined => ProposalState::Declined,
+        _ => ProposalState::Waiting,
+    };
+    let message = match state {
+        ProposalState::Waiting => {
+            "The proposal is about a file that the user's policy withholds from you. It is left to the user."
+        }
+        other => other.describe(),
+    };
+    ProposalReport {
+        proposal: run.run,
+        state,
+        files: Vec::new(),
+        commit: None,
+        code: (state == ProposalState::Declined).then(|| "declined".to_owned()),
+        expires: None,
+        message: message.to_owned(),
+        comment: run.comment,
+    }
+}
+
 fn name_state(kind: ResultKind) -> ProposalState {
     match kind {
         ResultKind::Waiting => ProposalState::Waiting,
@@ -243,13 +285,49 @@ fn name_state(kind: ResultKind) -> ProposalState {
     }
 }
 
-/// Returns a run as an agent may see it: what others were asked to do, and what a person said about it, can be private.
+/// Returns a run as an agent may see it: what others were asked to do, and what a person said about it, can be private. So is the reason
+/// for which a change waits: it may be that the change has text of a withheld file.
 fn cover_task(mut run: LoggedRun) -> LoggedRun {
+    if is_about_withheld(&run) {
+        run.files = Vec::new();
+        run.result.kind = match run.result.kind {
+            ResultKind::Approved | ResultKind::Declined => run.result.kind,
+            _ => ResultKind::Waiting,
+        };
+    }
+    if has_waited(&run) {
+        run.result.code = None;
+    }
     if run.provider.as_deref() != Some(AGENT_PROVIDER) {
         run.task = None;
         run.comment = None;
     }
     run
+}
+
+/// Returns true if a person was asked about the change of a run.
+fn has_waited(run: &LoggedRun) -> bool {
+    matches!(
+        run.result.kind,
+        ResultKind::Waiting
+            | ResultKind::Expired
+            | ResultKind::Approved
+            | ResultKind::Declined
+            | ResultKind::Void
+    )
+}
+
+/// Returns a decision as an agent may see it: without the reasons about withheld text.
+fn cover_decision(mut decision: StoryDecision) -> StoryDecision {
+    decision
+        .rules
+        .retain(|rule| rule.rule != WITHHELD_TEXT && rule.rule != WITHHELD_OFTEN);
+    // Rules that allow are not listed with a decision that asks, so they would show that another one did not.
+    if decision.effect == Effect::Allow.as_str() || decision.rules.is_empty() {
+        Effect::Allow.as_str().clone_into(&mut decision.effect);
+        decision.rules.clear();
+    }
+    decision
 }
 
 fn list_runs(host: &Host, limit: u64) -> Result<AgentAnswer, EffectError> {
@@ -264,14 +342,17 @@ fn list_runs(host: &Host, limit: u64) -> Result<AgentAnswer, EffectError> {
 
 fn show_run(host: &Host, reference: &str) -> Result<AgentAnswer, EffectError> {
     let story = host.run_story(Some(reference))?;
-    let refusal = story.refusal.map(|refusal| {
+    let is_hidden = is_about_withheld(&story.run);
+    let refusal = story.refusal.filter(|_| !is_hidden && !has_waited(&story.run));
+    let decision = story.decision.filter(|_| !is_hidden).map(cover_decision);
+    let refusal = refusal.map(|refusal| {
         serde_json::json!({ "code": refusal.code, "message": refusal.message, "hint": refusal.hint })
     });
     let shown = serde_json::json!({
         "run": cover_task(story.run),
         "ended": story.ended,
         "base_commit": story.base_commit,
-        "decision": story.decision,
+        "decision": decision,
         "refusal": refusal,
     });
     Ok(text_answer(write_json(&shown)))
@@ -290,8 +371,13 @@ fn explain_policy(host: &Host, arguments: &Value) -> Result<AgentAnswer, EffectE
         subject: Some(subject),
         provider: AGENT_PROVIDER.to_owned(),
         is_cloud: true,
+        is_told_to_tool: true,
         ..JudgeSpec::default()
-    })?;
+    });
+    let judged = match judged {
+        Err(error) if error.code == WITHHELD_FILE => return Ok(answer_withheld(error.message)),
+        other => other?,
+    };
     let Some(explanation) = judged.explanation else {
         return Err(usage_error("there is nothing to judge"));
     };
@@ -307,6 +393,20 @@ fn explain_policy(host: &Host, arguments: &Value) -> Result<AgentAnswer, EffectE
         reasons: reasons.collect(),
     };
     Ok(answer_with(write_json(&report), &report))
+}
+
+/// Makes the only answer about a change of a file that policy withholds: any other would tell whether a guess about its text is right.
+fn answer_withheld(why: String) -> AgentAnswer {
+    let report = PolicyReport {
+        decision: Effect::Ask,
+        reasons: vec![PolicyReason {
+            rule: WITHHELD_TEXT.to_owned(),
+            effect: Effect::Ask,
+            why,
+            path: None,
+        }],
+    };
+    answer_with(write_json(&report), &report)
 }
 
 fn verify_evidence(host: &Host) -> Result<AgentAnswer, EffectError> {

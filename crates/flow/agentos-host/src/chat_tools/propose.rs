@@ -7,6 +7,8 @@ use std::sync::Arc;
 use agentos_chat::ToolAnswer;
 use agentos_engine::feedback::write_feedback;
 use agentos_engine::ports::EffectError;
+use agentos_engine::settle::told_state;
+use agentos_engine::withheld::WITHHELD_FILE;
 use agentos_engine::{Outcome, OutcomeKind};
 use agentos_landing::LandingReport;
 
@@ -60,6 +62,13 @@ pub(super) fn propose_change(
 fn describe_outcome(context: &ToolContext, outcome: &Outcome) -> ToolAnswer {
     let request = outcome.run.short_id();
     let files = outcome.files.join(", ");
+    if outcome.code.as_deref() == Some(WITHHELD_FILE) {
+        // One answer for every such change. Whether it can be placed, and what policy says about it, would tell what is in the file.
+        return ToolAnswer::from_text(format!(
+            "The change is about a file that the user's policy withholds from you. It is left to the user as request {request}, and \
+             you are not told whether it can be placed. Nothing is written yet."
+        ));
+    }
     let text = match outcome.outcome {
         OutcomeKind::ConsentNeeded
             if outcome.report.is_some() && outcome.code.as_deref() != Some("interrupted") =>
@@ -67,7 +76,7 @@ fn describe_outcome(context: &ToolContext, outcome: &Outcome) -> ToolAnswer {
             return ToolAnswer::from_text(format!(
                 "The change can be placed, and waits for the user as request {request}. Nothing is written yet, and no tool can \
                  consent to it. Files: {files}. State: {}.",
-                outcome.message
+                told_state(outcome)
             ));
         }
         OutcomeKind::Landed => {
