@@ -7,6 +7,7 @@ use agentos_landing::RepoPath;
 
 use crate::digest::hash_parts;
 use crate::file::{Action, FindingKind};
+use crate::glob::fold_name;
 use crate::loss::{FileLoss, LargestLosses};
 use crate::question::{EnumSet, Question, read_question};
 use crate::set::PolicySet;
@@ -39,6 +40,18 @@ impl PolicySet {
             open: self.active_indices(tool),
             tool,
         }
+    }
+
+    /// Returns the files whose readers alone may read the file at `path`, besides those whom the rules about `path` name.
+    pub(crate) fn same_readers_of(&self, path: &str) -> &[RepoPath] {
+        if self.same_readers.is_empty() {
+            return &[];
+        }
+        self.same_readers.get(&fold_name(path)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn has_same_readers(&self) -> bool {
+        !self.same_readers.is_empty()
     }
 }
 

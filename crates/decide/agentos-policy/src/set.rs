@@ -45,7 +45,7 @@ pub struct PolicySet {
     names_paths: Vec<bool>,
     hooks: Option<HooksPath>,
     /// Folded paths of files with the files whose readers alone may read them.
-    same_readers: BTreeMap<String, Vec<RepoPath>>,
+    pub(crate) same_readers: BTreeMap<String, Vec<RepoPath>>,
     sha256: String,
 }
 
@@ -165,20 +165,6 @@ impl PolicySet {
             }
         }
         Decision::new(reasons.into_sorted(), facts, None, self.sha256.clone())
-    }
-
-    /// Returns the files whose readers alone may read the file at `path`, besides those whom the rules about `path` name.
-    pub(crate) fn same_readers_of(&self, path: &str) -> &[RepoPath] {
-        if self.same_readers.is_empty() {
-            return &[];
-        }
-        self.same_readers
-            .get(&glob::fold_name(path))
-            .map_or(&[], Vec::as_slice)
-    }
-
-    pub(crate) fn has_same_readers(&self) -> bool {
-        !self.same_readers.is_empty()
     }
 
     /// Returns true if a rule depends on what confines the tool. If none does, nobody needs to find that out for a decision.

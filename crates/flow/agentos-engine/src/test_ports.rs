@@ -46,7 +46,6 @@ pub(crate) struct TestRepository {
     busy: RefCell<BTreeSet<String>>,
     /// The policy file of the repository. Empty for the built-in rules alone.
     policy: RefCell<String>,
-    /// Texts of withheld files that are kept from the same readers.
     pub(crate) kept: RefCell<Vec<TakenText>>,
     /// `None` if there is no index of texts.
     pub(crate) index: RefCell<Option<Box<dyn ContextIndex>>>,
@@ -172,10 +171,9 @@ impl Repository for TestRepository {
             base_commit: self.tip(),
             base_tree: tree_id(self.commits.borrow().last()),
             creates_branch: false,
-            writes: if self.is_dry() {
-                Writes::Nothing
-            } else {
-                Writes::CommitAndWorkTree
+            writes: match self.is_dry() {
+                true => Writes::Nothing,
+                false => Writes::CommitAndWorkTree,
             },
         })
     }
@@ -251,8 +249,7 @@ impl Repository for TestRepository {
         change_files(approved.value(), &mut next);
         let tree = tree_id(Some(&next));
         receipt["tree"] = json!(tree);
-        let id = commit_id(commits.len());
-        let commit = (target.writes != Writes::Nothing).then_some(id);
+        let commit = (target.writes != Writes::Nothing).then(|| commit_id(commits.len()));
         if let Some(commit) = &commit {
             commits.push(next);
             self.landings.borrow_mut().push(LandingCommit {

@@ -42,7 +42,7 @@ pub(crate) fn read_kept(
     }))
 }
 
-/// Adds the files to which a change adds text of withheld files.
+/// Adds the files to which a change adds text of withheld files. Policy knows them when it is read the next time.
 ///
 /// # Errors
 /// If the list cannot be read or written.
@@ -51,6 +51,9 @@ pub(crate) fn add_kept(
     repo: &Repository,
     taken: &[TakenText],
 ) -> Result<(), EffectError> {
+    if taken.is_empty() {
+        return Ok(());
+    }
     let path = path_of(repo);
     let _lock = lock_own_text(&path, CODE).map_err(as_policy_fault)?;
     let text = read_own_text(environment, &path, CODE, LARGEST_FILE).map_err(as_policy_fault)?;
