@@ -53,7 +53,8 @@ pub struct Reason {
     pub effect: Effect,
     /// Purpose of the rule, in its own words.
     pub why: String,
-    /// Loss that the rule limits, as in `72 of 75 lines`. `None` if the rule limits no loss. Untrusted: it names paths.
+    /// Detail of the match, as in `72 of 75 lines` for a loss that the rule limits, or `also reached as X` for a link X that leads to
+    /// the path. `None` if the rule needs no detail. Untrusted: it names paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
     /// Remedy, in the rule's own words. `None` if the rule names none.
@@ -70,7 +71,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// Returns the purpose of the rule, followed by the loss that it found.
+    /// Returns the purpose of the rule, followed by the detail of the match.
     #[must_use]
     pub fn sentence(&self) -> Cow<'_, str> {
         match &self.found {

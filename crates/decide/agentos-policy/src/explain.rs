@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::file::{Action, FileKind};
-use crate::question::{InspectedChange, Question, read_question};
+use crate::question::{InspectedChange, PathMatch, Question, read_question};
 use crate::set::finding_names;
 use crate::{Decision, Effect, Layer, PolicySet, Rule, ToolFacts, glob};
 
@@ -138,7 +138,7 @@ impl PolicySet {
         let question = RepoPath::new(path).ok().map(|path| {
             let asked = self.match_path(path.as_str());
             let question = read_question(&path, content, asked.touches, tool);
-            self.explain_question(&question, Some((path.as_str(), &asked.hits)))
+            self.explain_question(&question, Some((path.as_str(), &asked)))
         });
         Explanation {
             decision: self.decide_read(path, content, tool),
@@ -147,11 +147,15 @@ impl PolicySet {
         }
     }
 
-    fn explain_question(&self, question: &Question<'_>, path: Option<(&str, &[bool])>) -> ExplainedQuestion {
+    fn explain_question(
+        &self,
+        question: &Question<'_>,
+        path: Option<(&str, &PathMatch)>,
+    ) -> ExplainedQuestion {
         let mut matched = Vec::new();
         let mut nearly = Vec::new();
         for (index, rule) in self.rules().iter().enumerate().filter(|(_, rule)| rule.counts) {
-            let hit = path.is_some_and(|(_, hits)| hits.get(index).copied().unwrap_or(false));
+            let hit = path.is_some_and(|(_, asked)| asked.hits.get(index).copied().unwrap_or(false));
             let mut failing = failing_conditions(rule, question, hit).into_iter();
             // Near means that exactly one condition fails. With two, most rules of a policy would be near.
             match (failing.next(), failing.next()) {

@@ -22,7 +22,7 @@ pub struct RuleGroup<'a> {
     pub effect: Effect,
     /// Purpose of the rule, in its own words.
     pub why: &'a str,
-    /// Loss that the rule limits, for each path that is named, as in `72 of 75 lines`. Empty if the rule limits no loss.
+    /// Details of the matches of the named paths, as in `72 of 75 lines` or `also reached as Makefile`. Empty if the rule needs none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<&'a str>,
     /// Remedy, in the rule's own words. `None` if the rule names none.

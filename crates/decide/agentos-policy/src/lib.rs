@@ -68,6 +68,7 @@ mod globs;
 mod group;
 mod hooks_path;
 mod layer;
+mod links;
 mod lint;
 mod load;
 mod loss;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::FactsSummary;
 use crate::file::{Action, FileKind, FindingKind};
 use crate::loss::{FileLoss, LargestLosses};
-use crate::rule::LIMITS;
+use crate::rule::{LIMITS, Rule};
 use crate::time::WeekMoment;
 use crate::touch::TouchSet;
 
@@ -21,6 +21,41 @@ use crate::touch::TouchSet;
 pub(crate) struct PathMatch {
     pub(crate) hits: Vec<bool>,
     pub(crate) touches: TouchSet,
+    /// Part that comes from links of the base. `None` if no link leads to the path.
+    pub(crate) linked: Option<LinkedMatch>,
+}
+
+/// The part of a match that comes from other names of the path.
+pub(crate) struct LinkedMatch {
+    /// Match of the path's own name.
+    pub(crate) own_hits: Vec<bool>,
+    pub(crate) own_touches: TouchSet,
+    /// Each other name with its match.
+    pub(crate) names: Vec<(String, Vec<bool>, TouchSet)>,
+}
+
+impl PathMatch {
+    /// Describes the other name by which a rule matches. `None` if the rule also matches the path's own name.
+    pub(crate) fn describe_other_name(&self, index: usize, rule: &Rule, touches: TouchSet) -> Option<String> {
+        let linked = self.linked.as_ref()?;
+        let matches = |hits: &[bool], touches: TouchSet| {
+            let parts = [rule.conditions.touches, rule.conditions.ecosystems];
+            (!rule.needs_path || hits.get(index).copied().unwrap_or(false))
+                && parts.into_iter().flatten().all(|set| set.intersects(touches))
+        };
+        // What the content adds belongs to every name.
+        let by_content = touches.difference(self.touches);
+        if matches(&linked.own_hits, linked.own_touches.union(by_content)) {
+            return None;
+        }
+        let mut names = linked.names.iter();
+        Some(
+            match names.find(|(_, hits, touches)| matches(hits, touches.union(by_content))) {
+                Some((name, ..)) => format!("also reached as `{name}`"),
+                None => "also reached by links under many names".to_owned(),
+            },
+        )
+    }
 }
 
 /// Tool that made the change, and the circumstances in which it did.
@@ -308,9 +343,8 @@ impl<'a> InspectedChange<'a> {
     }
 }
 
-/// Receives a question. The second argument is the path and, for each rule, whether its path condition holds; `None`
-/// for the whole change.
-pub(crate) type QuestionSink<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &[bool])>);
+/// Receives a question. The second argument is the path with its match; `None` for the whole change.
+pub(crate) type QuestionSink<'p, 't> = &'p mut dyn FnMut(&Question<'t>, Option<(&str, &PathMatch)>);
 
 /// Builds the question about a file to be read, from its name and from the findings in its whole content.
 pub(crate) fn read_question<'t>(

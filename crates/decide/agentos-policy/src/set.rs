@@ -17,15 +17,18 @@ use crate::fault::RuleFault;
 use crate::file::{Action, FindingKind, RuleText};
 use crate::globs::GlobMatcher;
 use crate::hooks_path::HooksPath;
+use crate::links::BaseLinks;
 use crate::load::{DefaultState, LayerPreset, LoadedRules};
 use crate::loss::{ChangeLosses, LargestLosses};
 use crate::question::{self, EnumSet, InspectedChange, PathMatch, Question, QuestionSink, read_question};
 use crate::reasons::{ReasonList, no_rule_reason, unsafe_path_reason};
 use crate::rule::source_of;
-use crate::touch::{self, TouchSet};
+use crate::touch::TouchSet;
 use crate::{
     Decision, Effect, FactsSummary, PolicyError, PolicySource, Rule, ToolFacts, Touch, example, glob, load,
 };
+
+mod paths;
 
 /// Rules from all sources. The floor is always among them.
 #[derive(Debug, Clone)]
@@ -46,6 +49,7 @@ pub struct PolicySet {
     hooks: Option<HooksPath>,
     /// Folded paths of files with the files whose readers alone may read them.
     pub(crate) same_readers: BTreeMap<String, Vec<RepoPath>>,
+    links: BaseLinks,
     sha256: String,
 }
 
@@ -78,22 +82,6 @@ impl PolicySet {
     /// Never for the rules of this version; a test loads them.
     pub fn builtin() -> Result<Self, PolicyError> {
         Self::load(&[])
-    }
-
-    /// Returns these rules for a repository whose `core.hooksPath` is `value`, relative to its root: every file in
-    /// that folder counts as a hook. Returns them unchanged if there is no such setting or the folder lies outside
-    /// the repository. The digest covers the folder too, so that a consent is void once the setting changes.
-    #[must_use]
-    pub fn with_hooks_path(self, value: Option<&str>) -> Self {
-        let Some(hooks) = value.and_then(HooksPath::new) else {
-            return self;
-        };
-        let sha256 = hash_parts(["agentos hooks path 1", &self.sha256, hooks.as_str()]);
-        Self {
-            hooks: Some(hooks),
-            sha256,
-            ..self
-        }
     }
 
     /// Returns the SHA-256 over all sources, as 64 hexadecimal digits.
@@ -156,11 +144,11 @@ impl PolicySet {
                 facts.touches = question.touches.part_names();
                 facts.findings = finding_names(question.findings);
                 let open = self.active_rules(tool);
-                self.collect_reasons(&open, &question, Some((path.as_str(), &asked.hits)), &mut reasons);
+                self.collect_reasons(&open, &question, Some((path.as_str(), &asked)), &mut reasons);
                 for of in self.same_readers_of(path.as_str()) {
                     let asked = self.match_path(of.as_str());
                     let question = read_question(of, content, asked.touches, tool);
-                    self.collect_reasons(&open, &question, Some((path.as_str(), &asked.hits)), &mut reasons);
+                    self.collect_reasons(&open, &question, Some((path.as_str(), &asked)), &mut reasons);
                 }
             }
         }
@@ -274,7 +262,7 @@ impl PolicySet {
             // all files are merged before the last question.
             for action in question::file_actions(file) {
                 question.action = action;
-                put(&question, Some((path, &asked.hits)));
+                put(&question, Some((path, &asked)));
             }
         }
         if all_tests && !stronger && whole.findings.contains(FindingKind::WeakensTests) {
@@ -319,7 +307,7 @@ impl PolicySet {
         &self,
         open: &[ActiveRule<'_>],
         question: &Question<'_>,
-        path: Option<(&str, &[bool])>,
+        path: Option<(&str, &PathMatch)>,
         reasons: &mut ReasonList,
     ) {
         // One bit for each layer with a preset; there are six layers.
@@ -331,7 +319,7 @@ impl PolicySet {
             touches,
         } in open
         {
-            let hit = path.is_some_and(|(_, hits)| hits.get(*index).copied().unwrap_or(false));
+            let hit = path.is_some_and(|(_, asked)| asked.hits.get(*index).copied().unwrap_or(false));
             // The two cheapest conditions first. A change of a thousand paths compares each with every rule, and most
             // pairs fail on these.
             let may = (hit || !needs_path) && touches.is_none_or(|set| set.intersects(question.touches));
@@ -341,8 +329,15 @@ impl PolicySet {
                 if let Some(Some(standing)) = self.preset_index.get(*index) {
                     answered |= 1 << standing;
                 }
-                let path = path.map(|(path, _)| path);
-                reasons.add_rule(*index, rule, path, rule.describe_loss(question));
+                let other_name =
+                    path.and_then(|(_, asked)| asked.describe_other_name(*index, rule, question.touches));
+                let found: Vec<String> = rule
+                    .describe_loss(question)
+                    .into_iter()
+                    .chain(other_name)
+                    .collect();
+                let found = (!found.is_empty()).then(|| found.join("; "));
+                reasons.add_rule(*index, rule, path.map(|(path, _)| path), found);
             }
         }
         // Each layer with a preset answers for itself, so that a permissive user policy cannot fill the gaps of the
@@ -376,31 +371,6 @@ impl PolicySet {
         } else {
             effect.unwrap_or(Effect::Deny)
         }
-    }
-
-    pub(crate) fn match_path(&self, path: &str) -> PathMatch {
-        let folded = glob::fold_name(path);
-        // A rule without `paths` applies to every path until one of its exclusions matches.
-        let mut hits: Vec<bool> = self.names_paths.iter().map(|names| !names).collect();
-        let mut excluded = Vec::new();
-        for glob in self.globs.matching_indices(&folded) {
-            match self.owners.get(glob).copied() {
-                Some((rule, PathList::Paths)) => set_flag(&mut hits, rule, true),
-                Some((rule, PathList::Except)) => excluded.push(rule),
-                None => {}
-            }
-        }
-        // Exclusions are applied after all matches: the globs report in an order of their own, and an exclusion that
-        // comes first would be overwritten.
-        for rule in excluded {
-            set_flag(&mut hits, rule, false);
-        }
-        let mut touches = touch::touches_of(&folded);
-        // The setting is a fact about this repository and cannot be part of the built-in table.
-        if self.hooks.as_ref().is_some_and(|hooks| hooks.contains(&folded)) {
-            touches.insert(Touch::Hooks);
-        }
-        PathMatch { hits, touches }
     }
 
     fn compile_rules(loaded: LoadedRules) -> Result<Self, PolicyError> {
@@ -454,6 +424,7 @@ impl PolicySet {
             names_paths: texts.iter().map(|text| text.paths.is_some()).collect(),
             hooks: None,
             same_readers,
+            links: BaseLinks::default(),
             sha256: digest_sources(&sources),
             preset_index: rules.iter().map(place).collect(),
             examples: Vec::new(),
@@ -472,12 +443,6 @@ struct ActiveRule<'r> {
     rule: &'r Rule,
     needs_path: bool,
     touches: Option<TouchSet>,
-}
-
-fn set_flag(list: &mut [bool], index: usize, value: bool) {
-    if let Some(slot) = list.get_mut(index) {
-        *slot = value;
-    }
 }
 
 fn compile_path_globs(list: PathList, pattern: &str) -> Result<Vec<globset::Glob>, RuleFault> {

@@ -160,6 +160,20 @@ impl TouchSet {
         self.0 |= touch.bit();
     }
 
+    /// Returns the parts that a path may belong to under names that were not looked at: each part whose files take
+    /// effect by themselves.
+    pub(crate) fn of_unknown_names() -> Self {
+        [
+            Touch::Ci,
+            Touch::Build,
+            Touch::Hooks,
+            Touch::Agents,
+            Touch::Editor,
+        ]
+        .into_iter()
+        .collect()
+    }
+
     pub(crate) fn contains(self, touch: Touch) -> bool {
         self.0 & touch.bit() != 0
     }
@@ -168,7 +182,7 @@ impl TouchSet {
         Self(self.0 | other.0)
     }
 
-    fn difference(self, other: Self) -> Self {
+    pub(crate) fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 

@@ -6,6 +6,7 @@
 
 mod agentos_folder;
 mod base;
+mod base_links;
 mod blob_id;
 mod changed_paths;
 mod commit_changes;

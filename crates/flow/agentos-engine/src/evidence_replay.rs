@@ -336,6 +336,9 @@ impl RunReplayer<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         let set = PolicySet::load(&sources).map_err(|error| error.to_string())?;
         let set = set.with_hooks_path(self.objects.hooks_path().as_deref());
+        let base = self.landing_target(known)?.base_tree;
+        let links = self.objects.base_links(&base).map_err(|error| error.message)?;
+        let set = set.with_links(&links);
         let (Some(landed), Some(tool)) = (&known.landed, &mut known.tool) else {
             return Err("nothing landed before it".to_owned());
         };

@@ -318,6 +318,10 @@ impl ReplayObjects for TestRepository {
         None
     }
 
+    fn base_links(&self, _tree: &str) -> Result<Vec<(String, String)>, EffectError> {
+        Ok(Vec::new())
+    }
+
     fn derive_tree(&self, change: &Change, base_tree: &str) -> Result<String, EffectError> {
         let commits = self.commits.borrow();
         let base = commits.iter().find(|files| tree_id(Some(files)) == base_tree);

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use agentos_durable::LinkRule;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_policy::{Layer, PolicyError, PolicySource};
+use agentos_executor::Repository;
+use agentos_policy::{Layer, PolicyError, PolicySet, PolicySource};
 
 use crate::environment::Environment;
 use crate::files;
 use crate::host::Host;
+use crate::repository;
 
 /// The folder of a repository's rules.
 pub const POLICY_DIR: &str = ".agentos/policy";
@@ -47,6 +49,19 @@ pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>,
         }
     }
     Ok(layers)
+}
+
+/// Adds to rules what they depend on in the repository: its folder of hooks, and the symbolic links of the base.
+///
+/// # Errors
+/// If the links cannot be read.
+pub fn in_repository(set: PolicySet, repo: &Repository, base_tree: &str) -> Result<PolicySet, EffectError> {
+    // `core.hooksPath` can name a folder of the working tree. git would run the files that a change adds there.
+    let set = set.with_hooks_path(repo.hooks_path().as_deref());
+    let links = repo
+        .base_links(base_tree)
+        .map_err(|error| repository::repo_error(&error))?;
+    Ok(set.with_links(&links))
 }
 
 /// Reads one file.

@@ -56,6 +56,10 @@ impl ReplayObjects for RepositoryObjects<'_> {
         self.0.hooks_path()
     }
 
+    fn base_links(&self, tree: &str) -> Result<Vec<(String, String)>, EffectError> {
+        self.0.base_links(tree).map_err(|error| repo_error(&error))
+    }
+
     fn derive_tree(&self, change: &Change, base_tree: &str) -> Result<String, EffectError> {
         self.0
             .tree_of(change, base_tree)

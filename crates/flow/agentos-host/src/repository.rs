@@ -81,8 +81,8 @@ pub struct RepositoryPort {
     /// The flag that is set when the run is asked to stop.
     stop: StopFlag,
     layers: Vec<PolicySource>,
-    /// The last policy that was loaded, with its base commit. `None` before the first.
-    policy: RefCell<Option<(String, Rc<ActivePolicy>)>>,
+    /// The last policy that was loaded, with its target. `None` before the first.
+    policy: RefCell<Option<(TargetInfo, Rc<ActivePolicy>)>>,
 }
 
 impl RepositoryPort {
@@ -196,9 +196,9 @@ impl ports::Repository for RepositoryPort {
 
     fn policy(&self, target: &TargetInfo) -> Result<Rc<ActivePolicy>, EffectError> {
         // The policy is kept, because compiling its rules takes longer than landing a small change. It depends only on the
-        // base commit.
+        // base.
         if let Some((base, policy)) = &*self.policy.borrow()
-            && *base == target.base_commit
+            && base == target
         {
             return Ok(Rc::clone(policy));
         }
@@ -216,8 +216,7 @@ impl ports::Repository for RepositoryPort {
         let set = PolicySet::load(&sources).map_err(|error| crate::policy::policy_error(&error))?;
         let notice = policy_trust::not_agreed_notice(&set);
         notice.into_iter().for_each(|notice| self.host.notify(notice));
-        // `core.hooksPath` can name a folder of the working tree. git would run the files that a change adds there.
-        let set = set.with_hooks_path(self.repo.hooks_path().as_deref());
+        let set = crate::policy::in_repository(set, &self.repo, &target.base_tree)?;
         let recorded = sources.iter().map(|source| {
             serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
         });
@@ -225,7 +224,7 @@ impl ports::Repository for RepositoryPort {
             set,
             sources: recorded.collect(),
         });
-        *self.policy.borrow_mut() = Some((target.base_commit.clone(), Rc::clone(&policy)));
+        *self.policy.borrow_mut() = Some((target.clone(), Rc::clone(&policy)));
         Ok(policy)
     }
 

@@ -377,7 +377,7 @@ fn active_set(
         &host.environment().cwd.join(folder),
     )?);
     let set = PolicySet::load(&sources).map_err(|error| policy::policy_error(&error))?;
-    Ok(set.with_hooks_path(port.repo().hooks_path().as_deref()))
+    policy::in_repository(set, port.repo(), &target.base_tree)
 }
 
 /// Reads a folder's files as if they were the repository's.

@@ -17,6 +17,8 @@ mod groups;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
+mod links;
+#[cfg(test)]
 mod listed;
 #[cfg(test)]
 mod mistakes;

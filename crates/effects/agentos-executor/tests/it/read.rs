@@ -219,3 +219,23 @@ fn an_object_that_is_gone_is_told_and_nothing_is_written() {
     }
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
 }
+
+#[test]
+fn the_links_of_a_base_are_those_of_its_tree() {
+    let repo = example();
+    let links = |repo: &TestRepo| {
+        let (repository, target) = opened(repo);
+        repository.base_links(&target.base_tree).unwrap()
+    };
+    assert_eq!(links(&repo), []);
+    let unborn = TestRepo::new();
+    assert_eq!(links(&unborn), []);
+    make_link(&repo.path().join("Makefile"), "dir/b.txt");
+    repo.write("deep/er/x", "x");
+    make_link(&repo.path().join("deep/er/link"), "../../dir");
+    repo.commit_all("links");
+    make_link(&repo.path().join("later"), "dir");
+    let expected = [("Makefile", "dir/b.txt"), ("deep/er/link", "../../dir")];
+    let expected = expected.map(|(path, target)| (path.to_owned(), target.to_owned()));
+    assert_eq!(links(&repo), expected);
+}

@@ -99,6 +99,12 @@ pub trait ReplayObjects {
     /// Returns the folder in the working tree from which git runs hooks. `None` if it is not in the working tree.
     fn hooks_path(&self) -> Option<String>;
 
+    /// Lists the symbolic links of a tree: the path of each, and its target.
+    ///
+    /// # Errors
+    /// If the tree cannot be read.
+    fn base_links(&self, tree: &str) -> Result<Vec<(String, String)>, EffectError>;
+
     /// Returns the tree that a change makes of another tree, wherever the branch stands now.
     ///
     /// # Errors
