@@ -1,19 +1,16 @@
 //! The part of a project that a path belongs to.
 //!
-//! Owns: the parts, and finding them for a path; `table` has the names with their sources, and `written` the same
-//! names in the form that the program searches. Never: decides what may be done to them; rules do. A name counts
-//! whether or not the file exists yet: creating a CI workflow is as serious as editing one.
+//! Owns: the parts, and finding them for a path by the table `names.tsv`. Never: decides what may be done to them; rules
+//! do. A name counts whether or not the file exists yet: creating a CI workflow is as serious as editing one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod names;
 mod short;
-#[cfg(test)]
-mod table;
-#[cfg(test)]
-mod writer;
-mod written;
+
+/// SHA-256 of the table.
+const DIGEST: &str = include_str!("touch/names.sha256");
 
 /// Part of a project for which a policy may need a rule of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -49,11 +46,14 @@ pub enum Touch {
     Vendored,
     /// Settings that tell scanners and other checks what to look for and what to ignore.
     Scanners,
+    /// Hidden files and folders at the top of the repository that are not known to be harmless: tools keep settings
+    /// there, and new tools do so each month.
+    Hidden,
 }
 
 impl Touch {
     /// All parts.
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Dependencies,
         Self::LockFiles,
         Self::Ci,
@@ -69,6 +69,7 @@ impl Touch {
         Self::Generated,
         Self::Vendored,
         Self::Scanners,
+        Self::Hidden,
     ];
 
     /// Returns the word used in JSON, in rules and on the screen.
@@ -90,6 +91,7 @@ impl Touch {
             Self::Generated => "generated",
             Self::Vendored => "vendored",
             Self::Scanners => "scanners",
+            Self::Hidden => "hidden",
         }
     }
 
@@ -138,17 +140,49 @@ pub enum Ecosystem {
 
 impl Ecosystem {
     /// Returns the bit of the ecosystem, above those of [`Touch`].
+    const ALL: [Self; 16] = [
+        Self::Cargo,
+        Self::Npm,
+        Self::Python,
+        Self::Go,
+        Self::Ruby,
+        Self::Php,
+        Self::Jvm,
+        Self::Dotnet,
+        Self::Apple,
+        Self::Dart,
+        Self::Elixir,
+        Self::Haskell,
+        Self::Cpp,
+        Self::Zig,
+        Self::Nix,
+        Self::Machine,
+    ];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Cargo => "cargo",
+            Self::Npm => "npm",
+            Self::Python => "python",
+            Self::Go => "go",
+            Self::Ruby => "ruby",
+            Self::Php => "php",
+            Self::Jvm => "jvm",
+            Self::Dotnet => "dotnet",
+            Self::Apple => "apple",
+            Self::Dart => "dart",
+            Self::Elixir => "elixir",
+            Self::Haskell => "haskell",
+            Self::Cpp => "cpp",
+            Self::Zig => "zig",
+            Self::Nix => "nix",
+            Self::Machine => "machine",
+        }
+    }
+
     fn bit(self) -> u64 {
         1 << (32 + self as u32)
     }
-}
-
-/// Part or ecosystem that a row of the table is about.
-#[cfg(test)]
-#[derive(Debug, Clone, Copy)]
-enum TablePart {
-    Touch(Touch),
-    Ecosystem(Ecosystem),
 }
 
 /// Set of [`Touch`] and [`Ecosystem`].
@@ -172,6 +206,26 @@ impl TouchSet {
         ]
         .into_iter()
         .collect()
+    }
+
+    /// Returns the parts whose files tell a tool what to do or hold keys.
+    fn of_settings() -> Self {
+        let settings = [
+            Touch::Dependencies,
+            Touch::Policy,
+            Touch::GitAttributes,
+            Touch::SecretsFiles,
+            Touch::Scanners,
+        ];
+        let settings: Self = settings.into_iter().collect();
+        settings.union(Self::of_unknown_names())
+    }
+
+    /// Returns the set of one word of the table. Empty for an unknown word.
+    fn of_word(word: &str) -> Self {
+        let touches = Touch::ALL.into_iter().filter(|touch| touch.as_str() == word);
+        let ecosystems = Ecosystem::ALL.into_iter().filter(|one| one.as_str() == word);
+        touches.collect::<Self>().union(ecosystems.collect())
     }
 
     pub(crate) fn contains(self, touch: Touch) -> bool {
@@ -213,29 +267,21 @@ impl FromIterator<Ecosystem> for TouchSet {
     }
 }
 
-#[cfg(test)]
-impl FromIterator<TablePart> for TouchSet {
-    fn from_iter<I: IntoIterator<Item = TablePart>>(from: I) -> Self {
-        let bit = |part| match part {
-            TablePart::Touch(touch) => Touch::bit(touch),
-            TablePart::Ecosystem(ecosystem) => Ecosystem::bit(ecosystem),
-        };
-        Self(from.into_iter().fold(0, |bits, part| bits | bit(part)))
-    }
-}
-
 /// Returns what a folded path belongs to, by its own name or by a long name that it may abbreviate (`GITHUB~1`).
 pub(crate) fn touches_of(folded: &str) -> TouchSet {
-    let named = written::NAMES.touches_of(folded).union(short::touches_of(folded));
-    // Exceptions only take away, and most paths belong to nothing.
-    if named == TouchSet::default() {
-        return named;
+    let (added, taken) = names::look_up(folded);
+    let found = added.union(short::touches_of(folded)).difference(taken);
+    // Nothing more than a hidden name is known of such a file. A better reason replaces this one.
+    let hidden: TouchSet = [Touch::Hidden].into_iter().collect();
+    if found.difference(hidden).intersects(TouchSet::of_settings()) {
+        found.difference(hidden)
+    } else {
+        found
     }
-    named.difference(written::EXCEPTIONS.touches_of(folded))
 }
 
 /// Returns the digest of the table, which is part of the policy's digest: with other names the policy is another one,
 /// and a consent is bound to it.
 pub(crate) fn table_digest() -> &'static str {
-    written::DIGEST
+    DIGEST.trim_ascii_end()
 }

@@ -31,7 +31,7 @@ fn without_a_verb_it_says_where_you_are_and_what_comes_next() {
     --- stdout
     repository  [REPO]
     branch      main at [ID]
-    policy      34 rules; preset `default`
+    policy      35 rules; preset `default`
     providers   none is set up; `agentos tool health` checks all known providers
 
     next

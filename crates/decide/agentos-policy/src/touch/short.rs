@@ -8,8 +8,8 @@
 
 use agentos_landing::ShortName;
 
-use super::names::NameTable;
-use super::{TouchSet, written};
+use super::{TouchSet, names};
+use crate::plain::split_position;
 
 /// Returns what a folded path belongs to if its short components abbreviate names of the table. Empty for a path
 /// without a short component.
@@ -22,8 +22,13 @@ pub(super) fn touches_of(folded: &str) -> TouchSet {
     if parts.iter().all(|part| part.short.is_none()) {
         return found;
     }
-    let names: &NameTable = &written::NAMES;
-    names.each_pattern(|place, pattern, owner| {
+    for row in names::rows() {
+        let (place, pattern) = split_position(row.pattern);
+        // A short name keeps the first three letters of its ending, so that rows of endings apply to it as they are. Any
+        // name may abbreviate a hidden one.
+        if pattern.starts_with("*.") || pattern == ".*" {
+            continue;
+        }
         let wanted: Vec<&str> = pattern.split('/').collect();
         // A pattern of several components is compared with every run of as many components of the path.
         let is_met = (0..parts.len()).any(|start| {
@@ -37,9 +42,9 @@ pub(super) fn touches_of(folded: &str) -> TouchSet {
                     .all(|(part, wanted)| part.may_be(wanted))
         });
         if is_met {
-            found = found.union(owner);
+            found = found.union(row.sets().0);
         }
-    });
+    }
     found
 }
 

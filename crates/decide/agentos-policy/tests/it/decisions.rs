@@ -13,7 +13,8 @@ fn the_built_in_rules_by_example() {
         ("src/lib.rs", "allow"),
         ("docs/guide.md", "allow"),
         (".gitignore", "allow"),
-        ("..foo", "allow"),
+        ("..foo", "ask protected-path"),
+        ("docs/..foo", "allow"),
         ("--- a", "allow"),
         ("docs/with\ttab.txt", "allow"),
         ("git/hooks/README.md", "allow"),
@@ -351,6 +352,7 @@ fn every_built_in_answer_explains_itself() {
     ask default.editor: editors run tasks and load settings from this file
     ask default.git-attributes: this file changes how git treats other files
     ask default.scanners: this file tells scanners what to pass over
+    ask default.hidden: tools keep settings in hidden files like this one, and it is not known to be harmless
     ask default.key-files: files of this name usually hold keys
     ask default.diff-text: its new text is a part of an answer, as a diff or a control mark of a chat, and not the text of the file
     ");

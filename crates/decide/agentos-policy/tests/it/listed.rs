@@ -6,6 +6,7 @@ use crate::support::*;
 
 const PROTECTED: &str = include_str!("../names/protected.txt");
 const ORDINARY: &str = include_str!("../names/ordinary.txt");
+const REAL: &str = include_str!("../names/real.txt");
 
 fn lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with('#')).collect()
@@ -46,6 +47,40 @@ fn nobody_is_asked_about_ordinary_names() {
         .filter(|path| judged(&set, path).0 != "allow")
         .collect();
     assert!(asked.is_empty(), "{} asked:\n{asked:#?}", asked.len());
+}
+
+#[test]
+fn a_person_is_seldom_asked_about_sources_and_documents_of_real_projects() {
+    let set = PolicySet::builtin().unwrap();
+    let real = lines(REAL);
+    assert_eq!(real.len(), 400);
+    let asked: Vec<_> = real
+        .iter()
+        .filter(|path| judged(&set, path).0 != "allow")
+        .collect();
+    assert!(asked.len() <= 2, "{} asked:\n{asked:#?}", asked.len());
+}
+
+#[test]
+fn a_hidden_name_at_the_top_is_asked_about_unless_it_is_known_to_be_harmless() {
+    let set = PolicySet::builtin().unwrap();
+    let cases = [
+        (".newtool/settings.json", "ask"),
+        (".NewToolRc", "ask"),
+        (".newtool/tests/a.rs", "ask"),
+        ("docs/.newtoolrc", "allow"),
+        (".gitignore", "allow"),
+        (".editorconfig", "allow"),
+        (".mailmap", "allow"),
+        (".env.example", "allow"),
+        (".github/ISSUE_TEMPLATE/bug.md", "allow"),
+        (".changeset/brave-cats.md", "allow"),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(judged(&set, path).0, expected, "{path}");
+    }
+    // Of a file that is known for something else, that is the only reason.
+    assert_eq!(judged(&set, ".vscode/tasks.json").1, ["editor"]);
 }
 
 #[test]
