@@ -8,6 +8,7 @@
 //! `.agentos`, and git's tree does not. Both are errors, and an error means that nothing is allowed.
 
 use agentos_landing::fold_name;
+use agentos_policy::PolicyEntry;
 use git2::{ObjectType, Tree, TreeEntry};
 
 use crate::{RepoError, Repository, Target};
@@ -21,7 +22,7 @@ impl Repository {
     /// Reads the repository's rule files from the target's base commit, sorted by path.
     ///
     /// # Errors
-    /// When one of them is not readable text, or `.agentos`, its `policy` or its `profiles` is no ordinary folder of exactly
+    /// When one of them is not readable text, a file in the folder or next to it would not be read as rules, or `.agentos`, its `policy` or its `profiles` is no ordinary folder of exactly
     /// that name. Then nothing may be allowed.
     pub fn policy_files(&self, target: &Target) -> Result<Vec<(String, String)>, RepoError> {
         if target.is_unborn() {
@@ -35,6 +36,12 @@ impl Repository {
         };
         let own_path = format!("{OWN_FOLDER}/");
         self.plain_folder(&own, &own_path, "profiles")?;
+        for entry in &own {
+            let name = String::from_utf8_lossy(entry.name_bytes());
+            if let PolicyEntry::Unread(why) = PolicyEntry::next_to_folder(&name) {
+                return Err(unreadable_policy(format!("{own_path}{name}"), why));
+            }
+        }
         match self.plain_folder(&own, &own_path, "policy")? {
             Some(policy) => self.rule_files(&policy, &format!("{own_path}policy/")),
             None => Ok(Vec::new()),
@@ -72,10 +79,13 @@ impl Repository {
         let mut files = Vec::new();
         for entry in folder {
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
-            if !fold_name(&name).ends_with(".toml") {
-                continue;
-            }
             let path = format!("{above}{name}");
+            let is_folder = entry.kind() == Some(ObjectType::Tree);
+            match PolicyEntry::in_folder(&name, is_folder) {
+                PolicyEntry::Rules => {}
+                PolicyEntry::Other => continue,
+                PolicyEntry::Unread(why) => return Err(unreadable_policy(path, why)),
+            }
             // Another kind of entry with such a name was meant as rules; ignoring it would leave them out.
             if !matches!(entry.filemode(), 0o100_644 | 0o100_755) {
                 return Err(unreadable_policy(path, "is not a regular file"));

@@ -113,7 +113,19 @@ fn policy_is_read_from_the_base_commit() {
 #[test]
 fn policy_that_cannot_be_read_is_not_passed_over() {
     type Spoil = fn(&TestRepo);
-    let cases: [(&str, Spoil); 10] = [
+    let cases: [(&str, Spoil); 13] = [
+        (
+            "`.agentos/policy/d.tml` would not be read as rules: give it a name that ends with `.toml`, or remove it",
+            |r| r.write(".agentos/policy/d.tml", "version = 1\n"),
+        ),
+        (
+            "`.agentos/policy/sub` is a folder, and rules in it would not be read: move them to the folder above",
+            |r| r.write(".agentos/policy/sub/d.toml", "version = 1\n"),
+        ),
+        (
+            "`.agentos/policy.toml` would not be read as rules: move it into the folder `policy`",
+            |r| r.write(".agentos/policy.toml", "version = 1\n"),
+        ),
         ("is not UTF-8 text", |r| {
             r.write(".agentos/policy/x.toml", b"\xff")
         }),
