@@ -73,6 +73,18 @@ def protocol_abuse():
     create("honest", "honest\n")
 
 
+def takes_its_report():
+    """Takes what the pipe of its output holds, which may be the report of its sandbox, and writes another report."""
+    try:
+        pipe = os.open("/proc/self/fd/1", os.O_RDONLY | os.O_NONBLOCK)
+        taken = os.read(pipe, 65536)
+    except OSError:
+        taken = b""
+    if taken:
+        os.write(1, b'{"refused":"the tool was not started"}\n')
+    create("honest", "honest\n")
+
+
 # The answers of these may not land as they are; each is a run of its own.
 
 
@@ -214,7 +226,7 @@ def kills_everybody():
         os.kill(-1, signal.SIGKILL)
 
 
-ENDLESS = (endless_output, fork_bomb, outlive, memory_bomb, large_file, never_ends, protocol_abuse)
+ENDLESS = (endless_output, fork_bomb, outlive, memory_bomb, large_file, never_ends, protocol_abuse, takes_its_report)
 LEFT = (
     newline_name, bidi_name, control_name, invalid_name, backslash_name, git_in_disguise, embedded_repository, special_files,
     sparse_file, git_replaced_by_link, folder_replaced_by_link, opaque_marks, stops_itself, closes_its_streams, kills_everybody,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::RunIdentity;
 
 /// Version of the spec. Parent and helper are the same program, so any other version is a bug.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// Specification of one confined process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Byte with which the parent confirms that it has read the report.
+pub(crate) const REPORT_READ: u8 = b'+';
+
 /// Layer of the kernel's confinement of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

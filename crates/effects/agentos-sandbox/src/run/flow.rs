@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{OutputStream, RunCaps, ToolInput};
-use crate::report::HelperMessage;
+use crate::report::{HelperMessage, REPORT_READ};
 use crate::watch::{EndReason, StopHandle};
 use crate::{SandboxError, SandboxReport};
 
@@ -71,14 +71,20 @@ pub(super) fn watch_process<E>(
 ) -> Result<(SandboxReport, E), SandboxError> {
     let _guard = EndOnPanic(stop);
     let (events, inbox) = sync_channel(MOST_WAITING);
+    let (report_read, confirmed) = sync_channel(1);
+    // A process that reports over its output waits until its report was read.
+    let confirmation = begun.report.is_none().then_some(confirmed);
     let mut reader = OutputReader {
         before: Vec::new(),
         report: begun.report.map(HelperMessage::Confined),
         output: 0,
         stop: stop.clone(),
+        report_read: Some(report_read),
     };
-    reader.publish_report();
-    let watched = start_threads(begun.streams, begun.first, input, events, stop);
+    if reader.report.is_some() {
+        reader.publish_report();
+    }
+    let watched = start_threads(begun.streams, (begun.first, confirmation, input), events, stop);
     let mut ended = false;
     if watched.is_ok() {
         ended = handle_events(&inbox, begun.at, caps, stop, &mut reader, seen);
@@ -131,8 +137,7 @@ impl Drop for EndOnPanic<'_> {
 /// Starts one thread for each stream and one for the end.
 fn start_threads(
     streams: ProcessStreams,
-    first: Vec<u8>,
-    input: ToolInput,
+    (first, confirmation, input): (Vec<u8>, Option<Receiver<()>>, ToolInput),
     events: SyncSender<RunEvent>,
     stop: &StopHandle,
 ) -> Result<(), SandboxError> {
@@ -147,11 +152,20 @@ fn start_threads(
         let _ = stdin.write_all(&std::mem::take(&mut first));
     }
     let write = move || {
+        if stdin.write_all(&first).is_err() {
+            return;
+        }
+        if let Some(confirmed) = confirmation {
+            // Without a report there is no tool, and its input has no reader.
+            if confirmed.recv().is_err() || stdin.write_all(&[REPORT_READ]).is_err() {
+                return;
+            }
+        }
         // An error is ignored: a tool may decide not to read its task.
-        let _ = stdin.write_all(&first).and_then(|()| match input {
+        let _ = match input {
             ToolInput::Bytes(bytes) => stdin.write_all(&bytes),
             ToolInput::Talk(mut source) => source.try_for_each(|bytes| stdin.write_all(&bytes)),
-        });
+        };
     };
     spawn_thread(write)?;
     for (from, stream) in [(stdout, OutputStream::Out), (stderr, OutputStream::Err)] {
@@ -239,6 +253,8 @@ struct OutputReader {
     output: usize,
     /// Handle through which others read the report while the process runs.
     stop: StopHandle,
+    /// Passes to the thread of the input that the report was read. `None` once it was passed.
+    report_read: Option<SyncSender<()>>,
 }
 
 impl OutputReader {
@@ -274,9 +290,15 @@ impl OutputReader {
         false
     }
 
-    fn publish_report(&self) {
+    fn publish_report(&mut self) {
+        // Dropped in any case: without a report the thread of the input must not wait for one.
+        let report_read = self.report_read.take();
         if let Some(HelperMessage::Confined(report)) = &self.report {
             self.stop.set_report(report.clone());
+            if let Some(report_read) = report_read {
+                // There is room for it, or the process needs no confirmation.
+                let _ = report_read.try_send(());
+            }
         }
     }
 
@@ -291,5 +313,81 @@ impl OutputReader {
                 self.before.len()
             ))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+
+    use super::*;
+
+    /// Watches a process that is a thread: it reads its spec, writes `report`, and returns what it reads afterwards.
+    fn watch_thread(report: &'static str) -> (Result<SandboxReport, SandboxError>, Vec<u8>, Vec<u8>) {
+        let (mut stdin, to_stdin) = std::io::pipe().unwrap();
+        let (from_stdout, mut stdout) = std::io::pipe().unwrap();
+        let (from_stderr, stderr) = std::io::pipe().unwrap();
+        let process = thread::spawn(move || {
+            let mut spec = [0; 4];
+            stdin.read_exact(&mut spec).unwrap();
+            stdout.write_all(report.as_bytes()).unwrap();
+            if !report.starts_with(r#"{"confined""#) {
+                drop((stdout, stderr));
+                let mut rest = Vec::new();
+                stdin.read_to_end(&mut rest).unwrap();
+                return rest;
+            }
+            let mut stdin = BufReader::new(stdin);
+            let mut rest = Vec::new();
+            stdin.read_until(b'\n', &mut rest).unwrap();
+            stdout.write_all(b"output").unwrap();
+            drop((stdout, stderr));
+            rest
+        });
+        let begun = StartedProcess {
+            at: Instant::now(),
+            streams: ProcessStreams {
+                stdin: Box::new(to_stdin),
+                stdout: Box::new(from_stdout),
+                stderr: Box::new(from_stderr),
+            },
+            first: b"spec".to_vec(),
+            report: None,
+        };
+        let caps = RunCaps {
+            time: Duration::from_secs(30),
+            output: 1 << 20,
+        };
+        let mut seen = Vec::new();
+        let mut read = Vec::new();
+        let input = ToolInput::Bytes(b"input\n".to_vec());
+        let watched = watch_process(
+            begun,
+            input,
+            caps,
+            &StopHandle::default(),
+            &mut |_, bytes| seen.extend_from_slice(bytes),
+            || {
+                read = process.join().unwrap();
+                Ok(())
+            },
+            |()| true,
+        );
+        (watched.map(|(report, ())| report), read, seen)
+    }
+
+    #[test]
+    fn a_report_is_confirmed_before_the_input_is_sent() {
+        let (report, read, seen) = watch_thread("{\"confined\":{\"layers\":[\"seccomp\"]}}\n");
+        assert_eq!(report.unwrap().layers.len(), 1);
+        assert_eq!(read, [&[REPORT_READ], b"input\n".as_slice()].concat());
+        assert_eq!(seen, b"output");
+    }
+
+    #[test]
+    fn without_a_report_nothing_is_confirmed_and_no_input_is_sent() {
+        let (report, read, _) = watch_thread("no report\n");
+        assert!(report.is_err());
+        assert_eq!(read, b"");
     }
 }

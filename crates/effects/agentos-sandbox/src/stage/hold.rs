@@ -13,7 +13,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, setsid};
 
 use super::hearing::CallRecord;
-use super::intake::{read_spec, send_message, set_limits};
+use super::intake::{await_report_read, read_spec, send_message, set_limits};
 use super::root::NewRoot;
 use super::user::{self, StartRole};
 use super::{StageRefusal, filter, ports, rules};
@@ -70,7 +70,10 @@ pub(super) fn confine_and_run(role: &StartRole, in_group: bool) -> Result<u8, St
     report.add_layer(SandboxLayer::Seccomp);
     send_message(&HelperMessage::Confined(report));
     let code = match &spec.program {
-        Some(program) => run_tool(&spec, program)?,
+        Some(program) => {
+            await_report_read()?;
+            run_tool(&spec, program)?
+        }
         None => 0,
     };
     record.iter().for_each(CallRecord::write_counts);

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::launch_spec::{LaunchSpec, ResourceLimits, VERSION};
-use crate::report::HelperMessage;
+use crate::report::{HelperMessage, REPORT_READ};
 
 /// Largest size of a spec; the parent never sends a longer one.
 const LONGEST_SPEC: usize = 1 << 20;
@@ -18,6 +18,18 @@ pub(super) fn send_message(said: &HelperMessage) {
     let line = serde_json::to_string(said).unwrap_or_default();
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// Waits until the parent has read the report. The report goes over standard output, which the tool inherits: a tool
+/// that started earlier could read the report out of the pipe and write another one.
+pub(super) fn await_report_read() -> Result<(), String> {
+    let mut told = [0];
+    read_exact(&mut told)?;
+    if told == [REPORT_READ] {
+        Ok(())
+    } else {
+        Err("the parent did not confirm the report".to_owned())
+    }
 }
 
 /// Reads the spec and not one byte more: what follows on standard input is the tool's.

@@ -101,7 +101,7 @@ pub(super) fn confine_and_run() -> Result<u8, super::StageRefusal> {
     use std::process::Command;
 
     use super::StageRefusal;
-    use super::intake::{read_spec, send_message, set_limits};
+    use super::intake::{await_report_read, read_spec, send_message, set_limits};
     use crate::report::{HelperMessage, SandboxLayer, SandboxReport};
 
     if nix::unistd::geteuid().is_root() {
@@ -140,6 +140,9 @@ pub(super) fn confine_and_run() -> Result<u8, super::StageRefusal> {
     // Reported before the start: the program is confined from its first instruction, or `sandbox-exec` fails without
     // starting it.
     send_message(&HelperMessage::Confined(report));
+    if spec.program.is_some() {
+        await_report_read()?;
+    }
     Err(format!("`{COMMAND}` cannot be started: {}", command.exec()).into())
 }
 
