@@ -6,6 +6,8 @@
 mod name;
 mod rename;
 
+pub use name::quote_name;
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -65,6 +65,7 @@ mod whole;
 
 pub use base::{Base, BaseEntry, BaseError, DirEntry, EntryKind, KnownBlob};
 pub use binary::describe_binary;
+pub use canonical::quote_name;
 pub use change::{Change, ChangeError};
 pub use diff_parts::{DiffDifference, DiffFile, DiffHunk, MovedHunk, compare_diffs, split_diff};
 pub use file_change::{ChangeKind, FileChange, FileMode, FileState, LineStats};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use agentos_landing::{FileMode, FileState, RepoPath};
+use agentos_landing::{FileMode, FileState, RepoPath, quote_name};
 
 use super::PathContent;
 
@@ -43,11 +43,16 @@ fn is_expressed(state: &FileState) -> bool {
 /// Formats a change that a text diff cannot express as git would print it, so that landing refuses it with a reason.
 pub(super) fn format_refused(path: &str, old: Option<&PathContent>, new: Option<&PathContent>) -> String {
     let name = |side: Option<&PathContent>, prefix: &str| match side {
-        Some(_) => format!("{prefix}/{path}"),
+        Some(_) => quote_name(prefix, path),
         None => "/dev/null".to_owned(),
     };
-    let (before, after) = (name(old, "a"), name(new, "b"));
-    let head = format!("diff --git a/{path} b/{path}\n");
+    let (before, after) = (name(old, "a/"), name(new, "b/"));
+    // A tool chooses the name. A line break in it could otherwise begin another file's diff.
+    let head = format!(
+        "diff --git {} {}\n",
+        quote_name("a/", path),
+        quote_name("b/", path)
+    );
     match (old, new) {
         // Mode 120000 is git's for a symbolic link, whose content is its target. A line break in the target could otherwise
         // begin another file's diff.
@@ -73,5 +78,29 @@ pub(super) fn file_state(content: Vec<u8>, executable: bool) -> FileState {
             FileMode::Regular
         },
         content: Arc::from(content),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_line_break_begins_no_other_diff() {
+        let path = "a\ndiff --git a/x b/x";
+        let file = PathContent::File(file_state(b"\xff".to_vec(), false));
+        let link = PathContent::Link("t\n+++ b/x".to_owned());
+        let quoted = |prefix: &str| format!("\"{prefix}/a\\ndiff --git a/x b/x\"");
+        let head = format!("diff --git {} {}\n", quoted("a"), quoted("b"));
+        assert_eq!(
+            format_refused(path, None, Some(&file)),
+            format!("{head}Binary files /dev/null and {} differ\n", quoted("b"))
+        );
+        for (old, new) in [(None, Some(&link)), (Some(&link), None)] {
+            let text = format_refused(path, old, new);
+            assert!(text.starts_with(&head), "{text}");
+            assert_eq!(text.matches("\ndiff --git").count(), 0, "{text}");
+            assert_eq!(text.matches("\n+++ ").count(), 1, "{text}");
+        }
     }
 }

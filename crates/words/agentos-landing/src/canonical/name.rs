@@ -5,7 +5,8 @@
 use std::fmt::Write;
 
 /// Returns the name with its prefix, in quotes if a byte needs them.
-pub(super) fn quote_name(prefix: &str, name: &str) -> String {
+#[must_use]
+pub fn quote_name(prefix: &str, name: &str) -> String {
     let plain = name
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\');
