@@ -14,6 +14,8 @@ const MACHINE_POLICY: &str = "/etc/agentos/policy";
 #[derive(Debug, Clone)]
 pub struct Environment {
     vars: BTreeMap<String, String>,
+    /// Home folder of the user's account. `None` if a variable names the home, or the system knows none.
+    account_home: Option<PathBuf>,
     /// The current folder, below which relative paths are.
     pub cwd: PathBuf,
 }
@@ -25,6 +27,7 @@ impl Environment {
     pub fn new(vars: impl IntoIterator<Item = (String, String)>, cwd: PathBuf) -> Self {
         Self {
             vars: vars.into_iter().collect(),
+            account_home: None,
             cwd,
         }
     }
@@ -37,7 +40,21 @@ impl Environment {
         // A variable that is not UTF-8 cannot be one of ours, and must not make every call fail.
         let vars = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Ok(Self::new(vars, std::env::current_dir()?))
+        let read = Self::new(vars, std::env::current_dir()?);
+        // Rules of the user must be active although `HOME` is unset, as under `cron` or `env -u HOME`. The standard
+        // library then asks the database of accounts.
+        let account_home = match read.home_dir() {
+            Some(_) => None,
+            None => std::env::home_dir(),
+        };
+        Ok(read.with_account_home(account_home))
+    }
+
+    fn with_account_home(self, home: Option<PathBuf>) -> Self {
+        Self {
+            account_home: home.filter(|home| home.is_absolute()),
+            ..self
+        }
     }
 
     /// Returns a variable. `None` if it is unset or empty.
@@ -115,12 +132,14 @@ impl Environment {
         }
     }
 
-    /// Returns the user's home folder. `None` if no variable names it.
+    /// Returns the user's home folder: the one that a variable names, or that of the account that started the process.
+    /// `None` if there is neither.
     pub fn home_dir(&self) -> Option<PathBuf> {
         self.get("HOME")
             // Windows sets `USERPROFILE` and no `HOME`.
             .or_else(|| self.get("USERPROFILE"))
             .map(PathBuf::from)
+            .or_else(|| self.account_home.clone())
     }
 
     /// Returns the folder of the user's settings: `$XDG_CONFIG_HOME/agentos`, else `~/.config/agentos`. `None` without a home
@@ -248,5 +267,36 @@ impl Environment {
         self.get("USER")
             .or_else(|| self.get("LOGNAME"))
             .or_else(|| self.get("USERNAME"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_account_names_the_home_that_no_variable_names() {
+        let vars = |vars: &[(&str, &str)]| -> Vec<(String, String)> {
+            let vars = vars.iter();
+            vars.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        let cases: [(&[(&str, &str)], Option<&str>, Option<&str>); 6] = [
+            (&[("HOME", "/home/a")], Some("/home/b"), Some("/home/a")),
+            (&[("USERPROFILE", "/home/a")], Some("/home/b"), Some("/home/a")),
+            (&[], Some("/home/b"), Some("/home/b")),
+            (&[("HOME", "")], Some("/home/b"), Some("/home/b")),
+            (&[], Some(""), None),
+            (&[], None, None),
+        ];
+        for (named, account, expected) in cases {
+            let environment = Environment::new(vars(named), PathBuf::from("/"));
+            let environment = environment.with_account_home(account.map(PathBuf::from));
+            assert_eq!(
+                environment.home_dir(),
+                expected.map(PathBuf::from),
+                "{named:?} {account:?}"
+            );
+        }
     }
 }

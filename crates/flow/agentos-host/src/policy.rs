@@ -9,7 +9,7 @@ use agentos_durable::LinkRule;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_executor::Repository;
-use agentos_policy::{Layer, PolicyError, PolicySet, PolicySource};
+use agentos_policy::{Layer, PolicyEntry, PolicyError, PolicySet, PolicySource};
 
 use crate::environment::Environment;
 use crate::files;
@@ -24,17 +24,21 @@ const LARGEST_POLICY: u64 = 1 << 20;
 /// Reads the sources of policy except the repository's own. `given` are the files of the command line.
 ///
 /// # Errors
-/// If one cannot be read, or somebody other than root could have written the machine's.
+/// If one cannot be read, somebody other than root could have written the machine's, or there is no home folder in which
+/// the user's could be.
 pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>, EffectError> {
     let mut layers = Vec::new();
     let machine = rule_files(host.environment(), &host.environment().machine_policy_dir())?;
     if let Some(files) = &machine {
         require_trusted(&host.environment().machine_policy_dir(), files)?;
     }
-    let user = match host.environment().config_dir() {
-        Some(dir) => rule_files(host.environment(), &dir.join("policy"))?,
-        None => None,
-    };
+    // Without a home the user's rules cannot be found, and rules that are not found deny nothing.
+    let own = host.environment().config_dir().ok_or_else(|| {
+        let message = "there is no home folder, so the user's policy cannot be found";
+        EffectError::new(Cause::Usage, "no-home", message).hint("set `HOME`, on Windows `USERPROFILE`")
+    })?;
+    check_neighbours(host.environment(), &own)?;
+    let user = rule_files(host.environment(), &own.join("policy"))?;
     let given = given
         .iter()
         .map(|file| host.environment().cwd.join(file))
@@ -98,7 +102,7 @@ pub fn policy_error(error: &PolicyError) -> EffectError {
 /// Lists the rule files of a folder, sorted. `None` if there is no folder.
 ///
 /// # Errors
-/// If it cannot be read completely.
+/// If it cannot be read completely, or contains something that would not be read as rules.
 pub fn rule_files(environment: &Environment, dir: &Path) -> Result<Option<Vec<PathBuf>>, EffectError> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -111,17 +115,42 @@ pub fn rule_files(environment: &Environment, dir: &Path) -> Result<Option<Vec<Pa
     for entry in entries {
         // The entry that cannot be read may be a rule that denies, so it must not be skipped.
         let entry = entry.map_err(|error| files::unreadable_file(&environment.shorten_path(dir), &error))?;
-        if entry
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == "toml")
-        {
-            files.push(entry.path());
+        let name = entry.file_name();
+        match PolicyEntry::in_folder(&name.to_string_lossy(), entry.path().is_dir()) {
+            PolicyEntry::Rules => files.push(entry.path()),
+            PolicyEntry::Other => {}
+            PolicyEntry::Unread(why) => return Err(unread_rules(environment, &entry.path(), why)),
         }
     }
     // `read_dir` has no fixed order, and the evidence lists the sources in the order in which they were read.
     files.sort();
     Ok(Some(files))
+}
+
+/// Checks that nothing next to the user's folder of rules is meant as rules.
+///
+/// # Errors
+/// If something is.
+fn check_neighbours(environment: &Environment, own: &Path) -> Result<(), EffectError> {
+    // A folder that does not exist or cannot be listed has no neighbours to report; the folder of rules is read by itself.
+    let Ok(entries) = std::fs::read_dir(own) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if let PolicyEntry::Unread(why) = PolicyEntry::next_to_folder(&name.to_string_lossy()) {
+            return Err(unread_rules(environment, &entry.path(), why));
+        }
+    }
+    Ok(())
+}
+
+fn unread_rules(environment: &Environment, file: &Path, why: &str) -> EffectError {
+    let message = format!(
+        "the policy cannot be read: `{}` {why}",
+        environment.shorten_path(file)
+    );
+    EffectError::new(Cause::Policy, "unreadable-policy", message)
 }
 
 /// Checks that only root can write the machine's policy or replace it, because it applies to every user.
@@ -190,6 +219,58 @@ fn permission_fault(owner: u32, mode: u32) -> Option<String> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_of_the_user_that_would_not_be_read_are_an_error() {
+        let cases = [
+            ("policy/a.toml", None),
+            ("policy/a.TOML", None),
+            ("policy/README.md", None),
+            (
+                "policy/d.tml",
+                Some("`~/.config/agentos/policy/d.tml` would not be read as rules"),
+            ),
+            (
+                "policy/sub/d.toml",
+                Some("`~/.config/agentos/policy/sub` is a folder"),
+            ),
+            (
+                "policy.toml",
+                Some("`~/.config/agentos/policy.toml` would not be read as rules"),
+            ),
+        ];
+        for (name, expected) in cases {
+            let home = tempfile::tempdir().unwrap();
+            let file = home.path().join(".config/agentos").join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, "version = 1\n").unwrap();
+            let vars = [("HOME".to_owned(), home.path().display().to_string())];
+            let host = Host::new(Environment::new(vars, home.path().join("repository")));
+            let found = outer_layers(&host, &[]);
+            match expected {
+                None => assert_eq!(
+                    found.unwrap().len(),
+                    usize::from(!name.ends_with(".md")),
+                    "{name}"
+                ),
+                Some(part) => {
+                    let error = found.unwrap_err();
+                    assert_eq!(error.code, "unreadable-policy");
+                    assert!(error.message.contains(part), "{}", error.message);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_home_no_policy_is_guessed() {
+        let host = Host::new(Environment::new([], PathBuf::from("/")));
+        let error = outer_layers(&host, &[]).unwrap_err();
+        assert_eq!(
+            (error.code.as_str(), error.hint.as_deref()),
+            ("no-home", Some("set `HOME`, on Windows `USERPROFILE`"))
+        );
+    }
 
     #[test]
     fn only_root_may_write_the_machines_policy() {

@@ -224,7 +224,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("symbolic-branch", &[8], "the branch is a symbolic ref to another ref"),
     code("no-identity", &[8], "git has no user name and e-mail address for the commit"),
     code("bad-setting", &[8], "a git setting has an unknown value"),
-    code("unreadable-policy", &[3], "a policy file in the base commit is not readable text, or `.agentos` or a folder in it is not a plain folder"),
+    code("unreadable-policy", &[3], "a policy file is not readable text or would not be read as rules, or `.agentos` or a folder in it is not a plain folder"),
     code("unreadable-file", &[8], "a file that the message names cannot be read"),
     code("unreadable-base", &[8], "the base commit cannot be read from git"),
     code("unreadable-repository", &[8], "the repository's git data cannot be read"),
