@@ -31,7 +31,7 @@
 //!
 //! A preset of the machine replaces `default`; a preset of the user does so where the machine has no policy file, and the
 //! repository has none or names a preset too. A preset of the repository replaces `default` only if the user or the machine
-//! agreed to the exact text of the repository's policy (`agreed`, [`DefaultState`]); otherwise it is in force besides `default`.
+//! agreed to the exact text of the repository's policy (`agreed`, [`DefaultState`]); otherwise it is active besides `default`.
 //!
 //! What goes wrong without a step:
 //!

@@ -8,7 +8,7 @@
 //! | is replaced | the machine names a preset |
 //! | is replaced | the user names one, no policy of the machine exists, and the repository has no policy or names a preset too |
 //! | is replaced | the repository names one, and the user or the machine agreed to the exact text of its policy |
-//! | is added | otherwise. A preset of the repository is then in force as well: the strictest answer wins |
+//! | is added | otherwise. A preset of the repository is then active as well: the strictest answer wins |
 //!
 //! Owns: loading, and every check on the way. Never: lets one layer loosen another.
 
@@ -47,13 +47,13 @@ pub struct LayerPreset {
     pub preset: Preset,
 }
 
-/// Whether the preset `default` is in force, and why.
+/// State of the preset `default`, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DefaultState {
-    /// It is in force: no layer names a preset that could replace it.
+    /// Active: no layer names a preset that could replace it.
     InForce,
-    /// It is in force, besides the preset that the repository names: the user did not agree to the repository's policy.
+    /// Active besides the preset that the repository names: the user did not agree to the repository's policy.
     NotAgreed,
     /// A preset of the machine replaces it.
     ReplacedByMachine,
@@ -114,7 +114,7 @@ pub(crate) fn load_rules(sources: &[PolicySource]) -> Result<LoadedRules, Policy
     Ok(loaded)
 }
 
-/// Decides whether the preset `default` is in force.
+/// Decides whether the preset `default` is active.
 fn judge_default(
     sources: &[PolicySource],
     presets: &BTreeMap<Layer, Preset>,
@@ -141,7 +141,7 @@ fn judge_default(
     }
 }
 
-/// What a source states besides its rules.
+/// Fields of a source besides its rules.
 struct NamedBySource {
     preset: Option<Spanned<Preset>>,
     agreed: Option<Spanned<Vec<String>>>,

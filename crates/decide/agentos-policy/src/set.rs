@@ -108,7 +108,7 @@ impl PolicySet {
         &self.layer_presets
     }
 
-    /// Returns whether the preset `default` is in force, and why.
+    /// Returns whether the preset `default` is active, and why.
     #[must_use]
     pub fn default_state(&self) -> DefaultState {
         self.default_state

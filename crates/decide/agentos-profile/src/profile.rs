@@ -169,7 +169,7 @@ pub struct ResolvedProfile {
     pub given_keys: Vec<ProvidedKey>,
     /// Decision if a stored key may be sent to `base_url`.
     pub stored_key: KeyUse,
-    /// Fields of the repository's file that are not in force. `None` if all are, or there is no file.
+    /// Fields of the repository's file that are not active. `None` if all are, or there is no file.
     pub left_out: Option<LeftOutFields>,
 }
 

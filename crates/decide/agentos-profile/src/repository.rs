@@ -23,7 +23,7 @@ pub enum RepositoryRule {
     NoEffect,
     /// The field counts for a provider that only the repository defines.
     NewProvider,
-    /// As `NewProvider`; a value that makes policy stricter counts for every provider.
+    /// Field that counts as with `NewProvider`, and whose stricter value counts for every provider.
     Stricter,
     /// The field never counts.
     Never,
@@ -58,7 +58,7 @@ pub const REPOSITORY_RULES: [(&str, RepositoryRule); 22] = [
     ("pool", RepositoryRule::Never),
 ];
 
-/// Who defines a provider.
+/// Party that defines a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderOwner {
     /// The user: by a profile, or by an address in the environment.
@@ -69,16 +69,16 @@ pub enum ProviderOwner {
     Repository,
 }
 
-/// Fields of a repository's profile that are not in force.
+/// Fields of a repository's profile that are not active.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOutFields {
     /// Names in the file.
     pub fields: Vec<&'static str>,
-    /// Who defines the provider.
+    /// Party that defines the provider.
     pub owner: ProviderOwner,
 }
 
-/// Takes out of a repository's profile what is not in force. The second value lists it, `None` if everything is.
+/// Takes out of a repository's profile what is not active. The second value lists it, `None` if everything is.
 pub(crate) fn admit_profile(file: ProfileFile, owner: ProviderOwner) -> (ProfileFile, Option<LeftOutFields>) {
     let admitted = match owner {
         ProviderOwner::Repository => admit_new_provider(file.clone()),

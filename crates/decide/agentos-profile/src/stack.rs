@@ -33,7 +33,7 @@ pub(crate) fn note_origin<T>(
 /// Layers as profile files, strongest first. Environment and flags become files with few fields.
 pub(crate) struct LayerStack {
     layers: Vec<(Origin, ProfileFile)>,
-    /// Fields of the repository's file that are not in force. `None` if all are.
+    /// Fields of the repository's file that are not active. `None` if all are.
     pub(crate) left_out: Option<LeftOutFields>,
 }
 

@@ -73,7 +73,7 @@ impl PolicyText {
     }
 }
 
-/// Whether the user agreed to the policy of a repository.
+/// Agreement of the user to the policy of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PolicyTrust {
@@ -94,7 +94,7 @@ pub struct PolicyReview {
     pub version: u32,
     /// The repository's git directory.
     pub repository: String,
-    /// Whether the user agreed.
+    /// Agreement of the user.
     pub trust: PolicyTrust,
     /// SHA-256 of the policy's text. `None` if the repository has no policy.
     pub sha256: Option<String>,
@@ -228,7 +228,7 @@ pub(crate) fn not_agreed_notice(set: &PolicySet) -> Option<Notice> {
         .find(|standing| standing.layer == Layer::Repository)?;
     (set.default_state() == DefaultState::NotAgreed).then(|| {
         let message = format!(
-            "this repository's policy names the preset `{}`; the preset `default` stays in force besides it, and the stricter answer \
+            "this repository's policy names the preset `{}`; the preset `default` stays active besides it, and the stricter answer \
              wins. To let the repository replace `default`, review its policy with `agentos trust`",
             named.preset.as_str()
         );

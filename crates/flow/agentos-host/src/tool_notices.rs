@@ -54,7 +54,7 @@ pub fn tool_notice(message: String) -> Notice {
     Notice::new("tool", message)
 }
 
-/// Returns the notice about a repository's profile that is not in force, or not completely. `None` if it is.
+/// Returns the notice about a repository's profile that is not active, or not completely. `None` if it is.
 pub fn describe_left_out(environment: &Environment, resolved: &ResolvedProfile) -> Option<String> {
     let LeftOutFields { fields, owner } = resolved.left_out.as_ref()?;
     let provider = &resolved.profile.provider;
@@ -67,11 +67,11 @@ pub fn describe_left_out(environment: &Environment, resolved: &ResolvedProfile) 
     let theirs = format!(".agentos/profiles/{provider}.json");
     Some(match owner {
         ProviderOwner::Product => format!(
-            "this repository's profile of `{provider}` is not in force ({fields}): a repository cannot change a provider of \
+            "this repository's profile of `{provider}` is not active ({fields}): a repository cannot change a provider of \
              AgentOS. To use it: `mkdir -p {folder} && cp {theirs} {folder}/`"
         ),
         ProviderOwner::User => format!(
-            "this repository's profile of `{provider}` is not in force ({fields}): a repository cannot change a provider of \
+            "this repository's profile of `{provider}` is not active ({fields}): a repository cannot change a provider of \
              yours. To use a part of it, copy that part of `{theirs}` to `{folder}/{provider}.json`"
         ),
         ProviderOwner::Repository => format!(

@@ -38,7 +38,7 @@ const SYSTEM: [&str; 12] = [
 /// Most links that are followed on the way to a file, as in Linux (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// Who names a file.
+/// Party that names a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamedBy {
     /// The user: on the command line, in a profile, or by the search path.
@@ -52,7 +52,7 @@ pub(super) enum NamedBy {
 pub struct UnshownPlace {
     /// Path that the repository names.
     pub named: PathBuf,
-    /// Where it leads. The same path if no link is on the way.
+    /// Place to which it leads. The same path if no link is on the way.
     pub real: PathBuf,
 }
 
@@ -235,7 +235,7 @@ impl UnshownPlace {
 /// The end of a walk over links.
 #[derive(Debug)]
 struct LinkWalk {
-    /// Where the place leads.
+    /// Place to which the path leads.
     real: PathBuf,
     /// True if a link in the repository was followed.
     is_led_by_repository: bool,

@@ -63,13 +63,13 @@ pub fn trust_policy(app: &App, args: &TrustPolicyArgs) -> Done {
     }
     if !args.yes && !ask_person(app)? {
         app.printer
-            .show_note("nothing is changed: the preset `default` stays in force");
+            .show_note("nothing is changed: the preset `default` stays active");
         return Ok(Exit::Done);
     }
     app.host.agree_to_policy(&review)?;
     let mut agreed = review;
     agreed.trust = PolicyTrust::Agreed;
-    app.report_success("this policy of the repository is in force as it is", &agreed)
+    app.report_success("this policy of the repository is active as it is", &agreed)
 }
 
 /// Formats the policy as a person is asked about it.
@@ -107,7 +107,7 @@ fn list_policies(app: &App) -> Done {
 fn clear_policy(app: &App) -> Done {
     let cleared = app.host.clear_agreed_policy()?;
     let sentence = if cleared {
-        "the preset `default` is in force again, besides the policy of this repository"
+        "the preset `default` is active again, besides the policy of this repository"
     } else {
         "you did not agree to the policy of this repository"
     };

@@ -26,7 +26,7 @@ pub fn format_usable(set: &PolicySet) -> String {
     )
 }
 
-/// Returns the presets that are in force, and why `default` is, or is not, among them.
+/// Returns the presets that are active, and why `default` is, or is not, among them.
 pub fn format_presets(set: &PolicySet) -> String {
     let line = |(layer, preset): (Layer, &str)| match preset {
         "none" => format!("  the {} policy has only its own rules\n", layer.as_str()),
@@ -42,7 +42,7 @@ pub fn format_presets(set: &PolicySet) -> String {
     out.push_str(match set.default_state() {
         DefaultState::InForce => "",
         DefaultState::NotAgreed => {
-            "  the preset `default` stays in force, because you did not agree to the repository's policy (`agentos trust`)\n"
+            "  the preset `default` stays active, because you did not agree to the repository's policy (`agentos trust`)\n"
         }
         DefaultState::ReplacedByMachine => "  the machine's policy replaces the preset `default`\n",
         DefaultState::ReplacedByUser => "  your policy replaces the preset `default`\n",

@@ -289,7 +289,7 @@ fn a_program_that_a_repository_names_beside_the_user_s_is_ignored_and_told() {
         vec!["profile", "show", "claude-code"],
     ] {
         let output = cli.run(&args).unwrap();
-        let told = "note: this repository's profile of `claude-code` is not in force (`program`)";
+        let told = "note: this repository's profile of `claude-code` is not active (`program`)";
         assert_eq!(output.stderr.matches(told).count(), 1, "{args:?}: {output}");
         assert!(!output.to_string().contains("evil"), "{args:?}: {output}");
     }

@@ -446,7 +446,7 @@ fn lint_names_what_does_not_do_what_its_author_hopes() {
     no-examples all (repository .agentos/policy/odd.toml:3): it has no examples
       fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
     --- stderr
-    note: this repository's policy names the preset `none`; the preset `default` stays in force besides it, and the stricter answer wins. To let the repository replace `default`, review its policy with `agentos trust`
+    note: this repository's policy names the preset `none`; the preset `default` stays active besides it, and the stricter answer wins. To let the repository replace `default`, review its policy with `agentos trust`
     ");
     let origin = run_in(&repo, &["policy", "show", "--origin"]);
     assert!(

@@ -254,7 +254,7 @@ fn a_clone_leads_no_conversation_of_the_user_to_its_server() {
     ] {
         let output = cli.run(args).unwrap();
         assert!(theirs.requests().is_empty(), "{args:?}: {output}");
-        assert!(output.stderr.contains("is not in force"), "{args:?}: {output}");
+        assert!(output.stderr.contains("is not active"), "{args:?}: {output}");
     }
     assert!(!own.requests().is_empty());
 }

@@ -230,7 +230,7 @@ fn check_policy(host: &Host, repo: Repository) -> DoctorCheck {
     }
 }
 
-/// Describes the presets that are in force, and why.
+/// Describes the presets that are active, and why.
 fn describe_presets(presets: &[LayerPreset]) -> String {
     let is_of = |layer| presets.iter().any(|standing| standing.layer == layer);
     let is_added = is_of(Layer::Default) && is_of(Layer::Repository);
