@@ -48,6 +48,7 @@ pub struct ConsentQuestion<'a> {
 
 /// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a run has one answer at a time")]
 pub enum Answer {
     /// Yes, by whom, when and how.
     Yes(Consent),
