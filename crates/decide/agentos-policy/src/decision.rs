@@ -82,7 +82,7 @@ impl Reason {
 }
 
 impl Reason {
-    /// Returns true if the reason tells something about the text of a file that policy withholds from the proposer of the change.
+    /// Returns true if the reason shows something about the text of a file that policy withholds from the proposer of the change.
     #[must_use]
     pub fn is_about_withheld(&self) -> bool {
         self.layer == Layer::Floor && (self.rule == WITHHELD_TEXT || self.rule == WITHHELD_OFTEN)
@@ -172,7 +172,7 @@ impl Decision {
         }
     }
 
-    /// Returns the decision without the reasons about withheld text, as whoever may not read that text may be told it.
+    /// Returns the decision without the reasons about withheld text, as whoever may not read that text may be shown it.
     #[must_use]
     pub fn without_withheld(&self) -> Self {
         let told = self.reasons.iter().filter(|reason| !reason.is_about_withheld());

@@ -336,7 +336,7 @@ pub async fn run(
         // that denies it, would refuse the next answer as well.
         let again = attempt.saturating_sub(replaced) < request.attempts
             && !request.answers_once
-            // Any feedback would tell the tool whether its guess about the file was right.
+            // Any feedback would show the tool whether its guess about the file was right.
             && !proposed.opens_withheld
             && outcome.outcome == OutcomeKind::Refused
             && (outcome.cause == Cause::Landing || failed_check);

@@ -3,9 +3,9 @@
 //! A proposer must not move the text of such a file to where it can be read, and must not learn from an answer whether a guess is in
 //! the file:
 //!
-//! | the change | the decision | what the proposer is told |
+//! | the change | the decision | what the proposer is shown |
 //! |---|---|---|
-//! | adds lines that are in withheld files alone | asks | what it is told of a change about which no rule asks |
+//! | adds lines that are in withheld files alone | asks | what it is shown of a change about which no rule asks |
 //! | is placed by opening a withheld file (changes, deletes, renames or copies it) | asks | that it waits, in equal words whether it can be placed or not |
 //! | comes after three of these within a day, and some file is withheld from its proposer | asks | as in the first line |
 //!
@@ -104,7 +104,7 @@ pub fn land_watched(
 }
 
 /// Base that notes which withheld files are opened. Landing learns what is in a file by opening it and in no other way, so an answer for
-/// which none was opened tells nothing about their texts.
+/// which none was opened shows nothing about their texts.
 struct WatchedBase<'a> {
     base: &'a dyn Base,
     policy: &'a PolicySet,

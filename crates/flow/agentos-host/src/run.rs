@@ -99,7 +99,7 @@ pub enum ApprovalMode {
     /// Naming the request is the consent. It counts only if the same lines change and the same rules decide as when the
     /// request was made.
     Named,
-    /// As [`ApprovalMode::Named`], and the person releases text of withheld files that the change has.
+    /// Naming the request is the consent, as in [`ApprovalMode::Named`], and the person releases text of withheld files that the change has.
     NamedRelease,
     /// The person saw exactly this state and agreed. In any other state, nothing lands.
     Seen(ConsentAnswer),

@@ -1,6 +1,6 @@
 //! Changes that open files which policy withholds from their proposer, or have text of such files.
 //!
-//! Owns: their reasons in the decision, and the request of a change that could not be placed. Never: tells the proposer whether a guess
+//! Owns: their reasons in the decision, and the request of a change that could not be placed. Never: shows the proposer whether a guess
 //! about a withheld file was right.
 
 use std::collections::BTreeSet;
@@ -16,8 +16,8 @@ use crate::records::{self, ConsentBody, ConsentRequest};
 use crate::withheld::{WITHHELD_FILE, find_withheld, list_readers};
 use crate::{Cause, Outcome, OutcomeKind};
 
-/// Returns true if an answer that could not be placed waits for a person all the same: a refusal would tell its proposer that a guess about
-/// a withheld file was wrong. A person who lands a recorded answer, or answers a request, is told.
+/// Returns true if an answer that could not be placed waits for a person all the same: a refusal would show its proposer that a guess about
+/// a withheld file was wrong. A person who lands a recorded answer, or answers a request, is shown.
 pub(super) fn stays_open(proposal: &Proposal<'_>, target: &TargetInfo, opened: &BTreeSet<String>) -> bool {
     !opened.is_empty()
         && proposal.answers.is_none()

@@ -1,3 +1,5 @@
+//! Changes around withheld files, on the effects in memory.
+
 use agentos_policy::ToolFacts;
 use agentos_tool::{ExecutionMode, RunId, Timestamp};
 

@@ -159,7 +159,7 @@ pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
 }
 
 fn withdraw_proposal(host: &Host, reference: &str) -> Result<AgentAnswer, EffectError> {
-    // Not every change of a withheld file has a request, and that there is one would tell that policy does not deny the change.
+    // Not every change of a withheld file has a request, and that there is one would show that policy does not deny the change.
     if is_about_withheld(&host.run_story(Some(reference))?.run) {
         let message = "a proposal about a withheld file is left to the user and cannot be taken back";
         return Err(usage_error(message));
@@ -395,7 +395,7 @@ fn explain_policy(host: &Host, arguments: &Value) -> Result<AgentAnswer, EffectE
     Ok(answer_with(write_json(&report), &report))
 }
 
-/// Makes the only answer about a change of a file that policy withholds: any other would tell whether a guess about its text is right.
+/// Makes the only answer about a change of a file that policy withholds: any other would show whether a guess about its text is right.
 fn answer_withheld(why: String) -> AgentAnswer {
     let report = PolicyReport {
         decision: Effect::Ask,

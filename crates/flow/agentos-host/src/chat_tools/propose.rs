@@ -63,10 +63,10 @@ fn describe_outcome(context: &ToolContext, outcome: &Outcome) -> ToolAnswer {
     let request = outcome.run.short_id();
     let files = outcome.files.join(", ");
     if outcome.code.as_deref() == Some(WITHHELD_FILE) {
-        // One answer for every such change. Whether it can be placed, and what policy says about it, would tell what is in the file.
+        // One answer for every such change. Whether it can be placed, and what policy says about it, would show what is in the file.
         return ToolAnswer::from_text(format!(
             "The change is about a file that the user's policy withholds from you. It is left to the user as request {request}, and \
-             you are not told whether it can be placed. Nothing is written yet."
+             whether it can be placed is not shown to you. Nothing is written yet."
         ));
     }
     let text = match outcome.outcome {

@@ -61,7 +61,7 @@ fn a_refused_proposal_shows_no_line_of_a_withheld_file() {
             json!({ "answer": answer, "message": "Change" }),
         );
         assert!(
-            shown.contains("you are not told whether it can be placed"),
+            shown.contains("whether it can be placed is not shown to you"),
             "{shown}"
         );
         assert!(!shown.contains(real) && !shown.contains("ghp_"), "{shown}");
