@@ -14,7 +14,6 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::io::{BufRead, Write as _};
-use std::time::{Duration, Instant};
 
 use agentos_landing::{Change, FileState, RepoPath};
 use agentos_policy::TakenSearch;
@@ -90,19 +89,14 @@ struct Tally {
     commits: usize,
     waiting: usize,
     withheld_bytes: usize,
-    slowest: Duration,
 }
 
 impl Tally {
     fn format_row(&self) -> String {
         let share = 100.0 * self.waiting as f64 / self.commits.max(1) as f64;
         format!(
-            "{:<44} {:>7} {:>7} {share:>6.2} % {:>9} {:>8.1} ms",
-            self.name,
-            self.commits,
-            self.waiting,
-            self.withheld_bytes,
-            self.slowest.as_secs_f64() * 1000.0
+            "{:<44} {:>7} {:>7} {share:>6.2} % {:>9}",
+            self.name, self.commits, self.waiting, self.withheld_bytes
         )
     }
 }
@@ -127,7 +121,6 @@ fn main() -> Result<(), Failure> {
                 let change = commits.read_change(changed)?;
                 let (withheld, readable) = (commits.read_base(withheld)?, commits.read_base(readable)?);
                 let Some(change) = change else { continue };
-                let began = Instant::now();
                 let mut search = TakenSearch::new(&change, |_| false);
                 tally.withheld_bytes = 0;
                 for (path, id) in &withheld {
@@ -141,7 +134,6 @@ fn main() -> Result<(), Failure> {
                     }
                     search.add_readable(commits.content(id)?);
                 }
-                tally.slowest = tally.slowest.max(began.elapsed());
                 let found = search.into_findings();
                 tally.commits += 1;
                 tally.waiting += usize::from(!found.is_empty());
@@ -154,8 +146,8 @@ fn main() -> Result<(), Failure> {
     }
     writeln!(
         out,
-        "{:<44} {:>7} {:>7} {:>8} {:>9} {:>11}",
-        "folder", "commits", "wait", "share", "bytes", "slowest"
+        "{:<44} {:>7} {:>7} {:>8} {:>9}",
+        "folder", "commits", "wait", "share", "bytes"
     )?;
     let mut all = Tally {
         name: "all".to_owned(),
@@ -165,7 +157,6 @@ fn main() -> Result<(), Failure> {
         writeln!(out, "{}", tally.format_row())?;
         all.commits += tally.commits;
         all.waiting += tally.waiting;
-        all.slowest = all.slowest.max(tally.slowest);
     }
     writeln!(out, "{}", all.format_row())?;
     Ok(())

@@ -281,7 +281,8 @@ mod tests {
             vars.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect()
         };
-        let cases: [(&[(&str, &str)], Option<&str>, Option<&str>); 6] = [
+        type Vars = &'static [(&'static str, &'static str)];
+        let cases: [(Vars, Option<&str>, Option<&str>); 6] = [
             (&[("HOME", "/home/a")], Some("/home/b"), Some("/home/a")),
             (&[("USERPROFILE", "/home/a")], Some("/home/b"), Some("/home/a")),
             (&[], Some("/home/b"), Some("/home/b")),

@@ -1,20 +1,20 @@
-//! Policy from outside the repository: the machine's, the user's, and that of the command line.
+//! The sources of policy: the machine's, the user's, the files of the command line, and the repository's own.
 //!
-//! Owns: where these files are, and who may write the machine's. Never: reads the repository's own policy, which comes
-//! from the base commit.
+//! Owns: where the outer files are, who may write the machine's, and the order of all sources. Never: reads the repository's own
+//! policy from the working tree: it comes from the base commit.
 
 use std::path::{Path, PathBuf};
 
 use agentos_durable::LinkRule;
 use agentos_engine::Cause;
-use agentos_engine::ports::EffectError;
+use agentos_engine::ports::{EffectError, TargetInfo};
 use agentos_executor::Repository;
 use agentos_policy::{Layer, PolicyEntry, PolicyError, PolicySet, PolicySource};
 
 use crate::environment::Environment;
 use crate::files;
 use crate::host::Host;
-use crate::repository;
+use crate::{kept_files, policy_trust, repository};
 
 /// The folder of a repository's rules.
 pub const POLICY_DIR: &str = ".agentos/policy";
@@ -53,6 +53,30 @@ pub fn outer_layers(host: &Host, given: &[PathBuf]) -> Result<Vec<PolicySource>,
         }
     }
     Ok(layers)
+}
+
+/// Returns all sources of policy for a base: the outer ones, the repository's own, what the user agreed to, and the files that stay
+/// withheld.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn all_sources(
+    host: &Host,
+    repo: &Repository,
+    outer: &[PolicySource],
+    target: &TargetInfo,
+) -> Result<Vec<PolicySource>, EffectError> {
+    let own = repo.policy_files(&repository::to_exec_target(target));
+    let own = own.map_err(|error| repository::repo_error(&error))?;
+    let mut sources = outer.to_vec();
+    sources.extend(own.into_iter().map(|(name, text)| PolicySource {
+        layer: Layer::Repository,
+        name,
+        text,
+    }));
+    sources.extend(policy_trust::find_agreement(host.environment(), repo, &sources)?);
+    sources.extend(kept_files::read_kept(host.environment(), repo)?);
+    Ok(sources)
 }
 
 /// Adds to rules what they depend on in the repository: its folder of hooks, and the symbolic links of the base.
@@ -217,77 +241,4 @@ fn permission_fault(owner: u32, mode: u32) -> Option<String> {
 }
 
 #[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_of_the_user_that_would_not_be_read_are_an_error() {
-        let cases = [
-            ("policy/a.toml", None),
-            ("policy/a.TOML", None),
-            ("policy/README.md", None),
-            (
-                "policy/d.tml",
-                Some("`~/.config/agentos/policy/d.tml` would not be read as rules"),
-            ),
-            (
-                "policy/sub/d.toml",
-                Some("`~/.config/agentos/policy/sub` is a folder"),
-            ),
-            (
-                "policy.toml",
-                Some("`~/.config/agentos/policy.toml` would not be read as rules"),
-            ),
-        ];
-        for (name, expected) in cases {
-            let home = tempfile::tempdir().unwrap();
-            let file = home.path().join(".config/agentos").join(name);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(&file, "version = 1\n").unwrap();
-            let vars = [("HOME".to_owned(), home.path().display().to_string())];
-            let host = Host::new(Environment::new(vars, home.path().join("repository")));
-            let found = outer_layers(&host, &[]);
-            match expected {
-                None => assert_eq!(
-                    found.unwrap().len(),
-                    usize::from(!name.ends_with(".md")),
-                    "{name}"
-                ),
-                Some(part) => {
-                    let error = found.unwrap_err();
-                    assert_eq!(error.code, "unreadable-policy");
-                    assert!(error.message.contains(part), "{}", error.message);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn without_a_home_no_policy_is_guessed() {
-        let host = Host::new(Environment::new([], PathBuf::from("/")));
-        let error = outer_layers(&host, &[]).unwrap_err();
-        assert_eq!(
-            (error.code.as_str(), error.hint.as_deref()),
-            ("no-home", Some("set `HOME`, on Windows `USERPROFILE`"))
-        );
-    }
-
-    #[test]
-    fn only_root_may_write_the_machines_policy() {
-        let cases = [
-            (0, 0o100_644, None),
-            (0, 0o40_755, None),
-            (0, 0o41_777, None),
-            (0, 0o100_664, Some("can be written by others than root")),
-            (0, 0o100_646, Some("can be written by others than root")),
-            (1000, 0o100_600, Some("belongs to user 1000, not to root")),
-        ];
-        for (owner, mode, expected) in cases {
-            assert_eq!(
-                permission_fault(owner, mode).as_deref(),
-                expected,
-                "{owner} {mode:o}"
-            );
-        }
-    }
-}
+mod tests;

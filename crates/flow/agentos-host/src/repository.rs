@@ -21,7 +21,7 @@ use agentos_executor::{
     Repository, Target, TargetSpec,
 };
 use agentos_landing::{Base, Change};
-use agentos_policy::{Approved, Layer, PolicySet, PolicySource, TakenText};
+use agentos_policy::{Approved, PolicySet, PolicySource, TakenText};
 use agentos_signer::SigningEnvironment;
 use agentos_tool::StateMeasurement;
 
@@ -202,17 +202,7 @@ impl ports::Repository for RepositoryPort {
         {
             return Ok(Rc::clone(policy));
         }
-        let own = self.repo.policy_files(&to_exec_target(target));
-        let own = own.map_err(|error| repo_error(&error))?;
-        let mut sources = self.layers.clone();
-        sources.extend(own.into_iter().map(|(name, text)| PolicySource {
-            layer: Layer::Repository,
-            name,
-            text,
-        }));
-        let agreement = policy_trust::find_agreement(self.host.environment(), &self.repo, &sources)?;
-        sources.extend(agreement);
-        sources.extend(kept_files::read_kept(self.host.environment(), &self.repo)?);
+        let sources = crate::policy::all_sources(&self.host, &self.repo, &self.layers, target)?;
         let set = PolicySet::load(&sources).map_err(|error| crate::policy::policy_error(&error))?;
         let notice = policy_trust::not_agreed_notice(&set);
         notice.into_iter().for_each(|notice| self.host.notify(notice));

@@ -58,6 +58,9 @@ impl Conversation {
         let mut cancel = spec.cancel;
         let prepared = model::prepare_model(&self.host, &spec.provider, &self.processes, &mut cancel);
         let parts = prepared.await?;
+        if parts.is_of_repository() {
+            self.require_same_place(parts.facts())?;
+        }
         self.require_readable_history(parts.facts(), &[])?;
         let meter = parts.open_meter(&self.host, self.state.key())?;
         let order = TurnOrder {

@@ -13,7 +13,7 @@ use agentos_chat::{SessionState, StateMessage, TranscriptStore, read_message};
 use agentos_engine::ports::EffectError;
 use agentos_ledger::{ReadText, Reader, RepositoryReads, SessionEvent};
 use agentos_model::MessagePart;
-use agentos_tool::{BaseUrl, RunId};
+use agentos_tool::{BaseUrl, Endpoint, RunId};
 
 use super::transcript::LedgerTranscript;
 use super::{Conversation, word_store};
@@ -85,6 +85,32 @@ impl Conversation {
             texts: withheld.texts.clone(),
         };
         self.append(&event, None)
+    }
+
+    /// Refuses a provider of a repository that the session asked at another address: another repository gives the same name to a server
+    /// of its own, and would be sent the words of the first one.
+    ///
+    /// # Errors
+    /// Fails if the session asked this provider at another address last.
+    pub(super) fn require_same_place(&self, facts: &ModelFacts) -> Result<(), EffectError> {
+        let by_provider = |message: &&StateMessage| {
+            let author = message.reference.author.as_ref();
+            author.is_some_and(|author| author.provider == facts.provider) && !message.is_cleared
+        };
+        let last = self.state.messages().iter().rev().find(by_provider);
+        let asked = last.and_then(|message| message.endpoint.clone());
+        match asked {
+            Some(asked) if Some(&asked) != find_place(&facts.to_reader()).as_ref() => {
+                let provider = &facts.provider;
+                let message = format!(
+                    "the session asked `{provider}` at {}, and the profile of this repository names another server; nothing was sent",
+                    asked.as_str()
+                );
+                let hint = "begin another session with `--session`, or name a provider of your own with `-p`";
+                Err(usage_error(message).hint(hint))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn find_withheld(
@@ -169,15 +195,17 @@ fn saw_turn(message: &StateMessage, reader: &Reader) -> bool {
     let Some(author) = &message.reference.author else {
         return false;
     };
-    let place = reader
-        .address
-        .as_deref()
-        .and_then(|address| BaseUrl::parse(address).ok());
-    let place = place.map(|url| url.endpoint());
+    let place = find_place(reader);
     author.provider == reader.provider
         && (reader.model.is_none() || author.model == reader.model)
         && place.is_some()
         && message.endpoint == place
+}
+
+/// Returns the host and port of a reader. `None` if its address is not known.
+fn find_place(reader: &Reader) -> Option<Endpoint> {
+    let url = BaseUrl::parse(reader.address.as_deref()?).ok()?;
+    Some(url.endpoint())
 }
 
 fn word_withheld(withheld: &WithheldReads) -> EffectError {

@@ -8,6 +8,7 @@ use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
 use agentos_ledger::SessionKey;
 use agentos_model::Model;
+use agentos_profile::Origin;
 use agentos_store::LedgerLock;
 use agentos_tool::{Ability, BoxFuture, TokenPrices};
 use agentos_window::{WindowSize, WindowSource};
@@ -39,6 +40,7 @@ pub struct ModelParts {
     max_output_tokens: Option<u64>,
     takes_tools: bool,
     facts: ModelFacts,
+    is_of_repository: bool,
     /// Lock of the first request to a model that is not loaded, until the turn ends.
     _first_request: Option<LedgerLock>,
 }
@@ -62,6 +64,11 @@ impl ModelParts {
     /// Returns the model as policy judges by it.
     pub fn facts(&self) -> &ModelFacts {
         &self.facts
+    }
+
+    /// Returns true if the repository's own profile names the address.
+    pub fn is_of_repository(&self) -> bool {
+        self.is_of_repository
     }
 
     /// Returns the model as a turn needs it.
@@ -130,6 +137,7 @@ pub async fn prepare_model(
     Ok(ModelParts {
         model,
         _first_request: first_request,
+        is_of_repository: resolved.origin_of("base_url") == Some(&Origin::ProjectFile),
         facts: ModelFacts::of_profile(&resolved.profile),
         requested: resolved.profile.model.clone(),
         price: tool.price,

@@ -108,6 +108,9 @@ impl Conversation {
         let turn = clock::new_run();
         let prepared = model::prepare_model(&self.host, attempt.provider, &self.processes, cancel);
         let parts = prepared.await?;
+        if parts.is_of_repository() {
+            self.require_same_place(parts.facts())?;
+        }
         if self.state.settings().provider.is_none() {
             // The session remembers whom it asked first, so that it can be continued without naming anybody.
             let settings = SessionSettings {
