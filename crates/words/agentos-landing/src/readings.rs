@@ -32,7 +32,7 @@ pub(crate) enum ReadingProof {
 /// Undoes one kind of damage. Returns `None` if the answer does not have it.
 type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// One kind of damage, and how it is undone.
+/// Kind of damage, and how it is undone.
 pub(crate) struct AnswerReading {
     /// Undoes the damage.
     pub undo: UndoDamage,
