@@ -85,17 +85,15 @@ pub(crate) fn unsafe_path_reason(path: &str, code: RefusalCode, message: &str) -
     }
 }
 
-/// Makes the reason of a change that adds text of a file which policy withholds from `reader`.
+/// Makes the reason of a change that adds text of a file which policy withholds from `reader`. `None` stands for models of a cloud.
 #[must_use]
-pub fn taken_reason(taken: &TakenText, reader: &str) -> Reason {
-    withheld_reason(
-        WITHHELD_TEXT,
-        format!(
-            "takes lines of `{}`, which policy withholds from `{reader}`",
-            taken.from
-        ),
-        Some(&taken.path),
-    )
+pub fn taken_reason(taken: &TakenText, reader: Option<&str>) -> Reason {
+    let reader = reader.map_or_else(|| "models of a cloud".to_owned(), |name| format!("`{name}`"));
+    let why = format!(
+        "takes lines of `{}`, which policy withholds from {reader}",
+        taken.from
+    );
+    withheld_reason(WITHHELD_TEXT, why, Some(&taken.path))
 }
 
 /// Makes the reason of a change for which a file was opened that policy withholds from `reader`.

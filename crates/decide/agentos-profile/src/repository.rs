@@ -197,7 +197,7 @@ mod tests {
             "api_key_ref": "openai.api_key",
             "requires_key": true,
             "model": "theirs",
-            "mode": "llamacpp-completion",
+            "mode": "llamacpp_completion",
             "timeout_seconds": 1,
             "timeouts": {"total_seconds": 1},
             "edit_format": "search-replace",

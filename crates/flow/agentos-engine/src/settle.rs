@@ -450,7 +450,9 @@ pub use crate::records::ConsentRequest;
 pub use beginning::{RunBegin, apply_answer, begin_run, record_answer};
 pub(crate) use consent::{EXPIRED, expired_request, record_denial, record_expiry, record_withdrawal};
 pub use guarded::told_state;
-pub use proposal::{CheckedChange, PATCH_PROVIDER, Proposal, RunEffects, assisted_by, patch_facts};
+pub use proposal::{
+    CheckedChange, PATCH_PROVIDER, Proposal, RunEffects, UNDO_PROVIDER, assisted_by, patch_facts,
+};
 
 use consent::{
     ConsentResult, declined_outcome, request_consent, stopped_outcome, unanswered_outcome, void_request,

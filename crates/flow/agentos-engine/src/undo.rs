@@ -16,7 +16,7 @@ use crate::ports::{
     Writes,
 };
 use crate::recorded::{explain_unfit, parse_record, usage_error};
-use crate::settle::{self, Proposal, RunEffects, patch_facts};
+use crate::settle::{self, Proposal, RunEffects, UNDO_PROVIDER, patch_facts};
 use crate::{Cause, Outcome};
 
 /// Most commits that are searched for one whose receipt is missing.
@@ -56,7 +56,7 @@ pub async fn undo_run(
         seen: Vec::new(),
         tool: ToolFacts {
             // A name of its own, so that rules can treat the way back differently from a patch.
-            provider: "undo".to_owned(),
+            provider: UNDO_PROVIDER.to_owned(),
             ..patch_facts(effects.clock.now())
         },
         reported_model: None,

@@ -5,7 +5,7 @@
 //!
 //! | the change | the decision | what the proposer is shown |
 //! |---|---|---|
-//! | adds lines that are in withheld files alone | asks | what it is shown of a change about which no rule asks |
+//! | adds lines that are in files alone which policy withholds from the proposer or from models of a cloud | asks | what it is shown of a change about which no rule asks |
 //! | is placed by opening a withheld file (changes, deletes, renames or copies it) | asks | that it waits, in equal words whether it can be placed or not |
 //! | comes after three of these within a day, and some file is withheld from its proposer | asks | as in the first line |
 //!
@@ -25,14 +25,14 @@ use agentos_policy::{
     Effect, PolicySet, Reason, TakenSearch, TakenText, ToolFacts, WITHHELD_TEXT, often_reason, opened_reason,
     taken_reason,
 };
-use agentos_tool::Timestamp;
+use agentos_tool::{ExecutionMode, Timestamp};
 use serde_json::Value;
 
 use crate::base_files::walk_files;
 use crate::context::unreadable_base;
 use crate::ports::{EffectError, RecordReader};
 use crate::recorded::read_body;
-use crate::settle::PATCH_PROVIDER;
+use crate::settle::{PATCH_PROVIDER, UNDO_PROVIDER};
 
 /// Code of a change for which a file was opened that policy withholds from its proposer.
 pub const WITHHELD_FILE: &str = "withheld-file";
@@ -43,10 +43,10 @@ const DAY_SECONDS: i64 = 24 * 3600;
 const LARGEST_TEXT: u64 = 8 << 20;
 
 /// Returns the facts of those who may read less than everything: the proposer, and the model that it says it is. Empty for a change
-/// that a person brought.
+/// that a person brought, or takes back.
 #[must_use]
 pub fn list_readers(tool: &ToolFacts, reported_model: Option<&str>) -> Vec<ToolFacts> {
-    if tool.provider == PATCH_PROVIDER {
+    if [PATCH_PROVIDER, UNDO_PROVIDER].contains(&tool.provider.as_str()) {
         return Vec::new();
     }
     // Whether a file is withheld does not depend on how much the tool was shown before.
@@ -191,12 +191,22 @@ pub(crate) fn find_withheld(
         is_withheld: !opened.is_empty(),
         ..WithheldFindings::default()
     };
-    for reader in readers {
+    // A proposer that may read a file must not make it readable for others either.
+    let cloud = readers.first().map(|own| ToolFacts {
+        provider: String::new(),
+        model: None,
+        execution_mode: ExecutionMode::Cloud,
+        ..own.clone()
+    });
+    let named = readers
+        .iter()
+        .map(|reader| (reader, Some(reader.provider.as_str())));
+    for (reader, name) in named.chain(cloud.iter().map(|cloud| (cloud, None))) {
         let found = find_taken(base, policy, reader, change, opened)?;
         findings.is_withheld |= found.is_some();
         for taken in found.into_iter().flatten() {
             if !findings.taken.contains(&taken) {
-                findings.reasons.push(taken_reason(&taken, &reader.provider));
+                findings.reasons.push(taken_reason(&taken, name));
                 findings.taken.push(taken);
             }
         }

@@ -217,9 +217,7 @@ pub(crate) fn unshown_notice(
     };
     let remedy = match remedy {
         UnshownRemedy::SearchPath => "add its folder to `PATH`",
-        UnshownRemedy::Reading => {
-            "add its folder to `PATH`, or list it among the folders that may be read (`--read`)"
-        }
+        UnshownRemedy::Reading => "add its folder to `PATH`, or list it among the folders that may be read",
     };
     let message = format!(
         "{what}, is not shown: it is in no folder of the system, of a toolchain manager or of your `PATH`. If it is needed, {remedy}"

@@ -326,9 +326,7 @@ impl Conversation {
             self.key(),
             known.folder.display()
         );
-        Err(usage_error(message).hint(
-            "name another session with `--session`, or leave it out for the session of this repository",
-        ))
+        Err(usage_error(message).hint("name another session, or none for the session of this repository"))
     }
 
     /// Pins a text: it is sent word for word in every turn, whatever is summarized.

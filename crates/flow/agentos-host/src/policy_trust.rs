@@ -1,4 +1,4 @@
-//! The policies of repositories to which the user agreed: `policies.json` in the folder of the user's settings.
+//! The policies of repositories to which the user agreed: `agreed-policies.json` in the folder of the user's settings.
 //!
 //! A preset that a repository names is added to the preset `default`. It replaces `default` only if the user agreed to the exact
 //! text of the repository's policy, in this repository. An agreement is a policy source of the user (`agreed = [SHA256]`), so the
@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agentos_api::{Notice, ProposedFile};
+use agentos_api::{NextStep, Notice, ProposedFile};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_executor::{Repository, TargetSpec};
@@ -25,7 +25,7 @@ use crate::policy::policy_error;
 use crate::repository::{self, repo_error};
 
 /// Name of the file.
-const FILE: &str = "policies.json";
+const FILE: &str = "agreed-policies.json";
 /// Code of its errors.
 const CODE: &str = "bad-policies";
 /// Largest file that is read, in bytes.
@@ -229,10 +229,13 @@ pub(crate) fn not_agreed_notice(set: &PolicySet) -> Option<Notice> {
     (set.default_state() == DefaultState::NotAgreed).then(|| {
         let message = format!(
             "this repository's policy names the preset `{}`; the preset `default` stays active besides it, and the stricter answer \
-             wins. To let the repository replace `default`, review its policy with `agentos trust`",
+             wins",
             named.preset.as_str()
         );
-        Notice::new("policy-not-agreed", message)
+        Notice {
+            next: vec![NextStep::ReviewPolicy],
+            ..Notice::new("policy-not-agreed", message)
+        }
     })
 }
 
@@ -287,7 +290,8 @@ fn read_agreed(environment: &Environment) -> Result<AgreedPolicies, EffectError>
     let name = environment.shorten_path(&path);
     let wrong = |message: String| {
         EffectError::new(Cause::Usage, CODE, message)
-            .hint("correct or remove the named file; `agentos trust` asks again")
+            .hint("correct or remove the named file, and agree again")
+            .suggest_steps([NextStep::ReviewPolicy])
     };
     let known: AgreedPolicies =
         serde_json::from_str(&text).map_err(|error| wrong(format!("`{name}` cannot be read: {error}")))?;

@@ -182,7 +182,7 @@ fn is_copied(file: &IdFile) -> bool {
 
 fn copied_notice(file: &IdFile) -> Notice {
     let message = format!(
-        "this repository is a copy of `{}`, so it has a conversation of its own; `agentos chat fork` takes the other one along",
+        "this repository is a copy of `{}`, so it has a conversation of its own",
         file.path
     );
     Notice::new("repository-copied", message)

@@ -81,6 +81,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("editor", &[2], "the editor cannot be started, or the edited text cannot be used"),
     // Policy and consent.
     code("policy-error", &[3], "a policy file cannot be used; the message names file and line. Nothing is allowed until it is fixed"),
+    code("bad-policies", &[2], "the file of the policies that the user agreed to cannot be used"),
     code("policy-untrusted", &[3], "somebody other than root could have written the machine's policy file"),
     code("secret", &[3], "the change adds something that looks like a key; the message names the file"),
     code("bidi", &[3, 4], "the change adds characters that are invisible or change the direction of text"),

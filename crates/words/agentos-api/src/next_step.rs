@@ -128,6 +128,8 @@ pub enum NextStep {
         /// Name of the toolbox.
         toolbox: String,
     },
+    /// Review the policy of the repository, and agree to it.
+    ReviewPolicy,
     /// Offer the tools of a toolbox to a model.
     OfferToolbox {
         /// Name of the toolbox.

@@ -82,7 +82,13 @@ pub const SESSION_EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("chat clear", &["agentos chat clear", "agentos chat clear review"]),
-    ("chat drop", &["agentos chat drop review -p openai"]),
+    (
+        "chat drop",
+        &[
+            "agentos chat drop -p openai",
+            "agentos chat drop review -p openai",
+        ],
+    ),
     (
         "chat share",
         &[
@@ -151,7 +157,9 @@ pub struct ChatTalkArgs {
     /// Flags that a single message has too.
     #[command(flatten)]
     pub flags: ChatFlags,
-    /// Session to begin or to go on with [default: the one of this repository, or `default` outside of a repository]
+    /// Session to go on with [default: the session of this repository]
+    ///
+    /// Outside of a repository, the default is `conversation:default`.
     #[arg(short = 'c', long, value_name = "SESSION")]
     pub session: Option<String>,
     /// Let the model read this repository and propose changes, in this turn and later ones of the session
@@ -190,9 +198,9 @@ pub enum ChatVerb {
     Fork(ChatForkArgs),
     /// Begin with an empty window: earlier messages are not sent any more, and stay readable
     Clear(SessionArg),
-    /// Drop what a session read and policy withholds from a provider: that turn and all later ones are not sent any more
+    /// Leave out the turns since the first one that read what a provider may not see
     Drop(ChatReaderArgs),
-    /// Let a provider see what a session read, although policy withholds it from the provider
+    /// Let a provider see what a session read and policy withholds from it
     Share(ChatShareArgs),
     /// Delete a session and its texts; their hashes stay in the ledger
     Delete(ChatDeleteArgs),

@@ -61,7 +61,9 @@ pub struct OverrideFlags {
     /// Address of the service
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// Send the provider's key even if it was stored for another address
+    /// Send the provider's key there, too
+    ///
+    /// Without it, a key that was stored for another address is not sent.
     #[arg(long)]
     pub send_key: bool,
     /// Model to use, as its server names it
@@ -73,7 +75,9 @@ pub struct OverrideFlags {
     /// Time limit for connecting to the server
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub connect_timeout: Option<u64>,
-    /// Time limit for the first byte of the answer, before which the server reads the prompt
+    /// Time limit for the first byte of the answer
+    ///
+    /// The server reads the prompt before it sends one.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub first_byte_timeout: Option<u64>,
     /// Time limit for silence in the middle of the answer

@@ -158,6 +158,7 @@ fn word_step(step: &NextStep) -> Cow<'static, str> {
         NextStep::TrustToolbox { toolbox } => {
             format!("review its tools with `agentos tool trust {toolbox}`").into()
         }
+        NextStep::ReviewPolicy => "review the repository's policy with `agentos trust`".into(),
         NextStep::OfferToolbox { toolbox } => {
             format!("offer its tools in a conversation with `agentos chat --tool {toolbox}`").into()
         }

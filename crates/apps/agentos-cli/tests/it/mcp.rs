@@ -293,8 +293,7 @@ fn an_agent_gets_no_further_than_policy_lets_it() {
 #[test]
 fn an_agent_takes_back_its_own_proposals_alone() {
     let (_repo, cli) = in_repo();
-    let rules =
-        "version = 1\n[[rule]]\nid = \"ask-all\"\neffect = \"ask\"\nwhy = \"all\"\npaths = [\"**\"]\n";
+    let rules = "version = 1\n[[rule]]\nid = \"ask-all\"\neffect = \"ask\"\nwhy = \"all\"\naction = [\"modify\"]\npaths = [\"**\"]\n";
     write_file(&cli.home().join(".config/agentos/policy/own.toml"), rules);
     write_file(&cli.home().join("fix.patch"), SLOPPY_FIX);
     let patch = cli.home().join("fix.patch");

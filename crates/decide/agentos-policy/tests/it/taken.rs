@@ -198,7 +198,7 @@ fn a_further_reason_makes_a_decision_stricter_only() {
         from: "private/plan.txt".to_owned(),
     };
     insta::assert_snapshot!(
-        taken_reason(&taken, "far"),
+        taken_reason(&taken, Some("far")),
         @"ask docs/notes.md: takes lines of `private/plan.txt`, which policy withholds from `far` (withheld-text, built-in)"
     );
 }

@@ -72,6 +72,8 @@ impl Proposal<'_> {
 
 /// Provider of an answer that a person brought. The person may read every file.
 pub const PATCH_PROVIDER: &str = "patch";
+/// Provider of the way back from a landing, which a person asks for and the product makes.
+pub const UNDO_PROVIDER: &str = "undo";
 
 /// Returns the facts for policy about an answer that a person brought: no model, on this machine.
 #[must_use]

@@ -94,7 +94,18 @@ fn a_change_that_takes_withheld_text_waits_for_a_person() {
         ("a line of a readable file", far(), &readable, OutcomeKind::Landed),
         ("one short line", far(), &short, OutcomeKind::Landed),
         ("another text", far(), SMALL, OutcomeKind::Landed),
-        ("a tool that may read it", near(), COPY, OutcomeKind::Landed),
+        (
+            "another text of a tool that may read all",
+            near(),
+            SMALL,
+            OutcomeKind::Landed,
+        ),
+        (
+            "a copy by a tool that may read it",
+            near(),
+            COPY,
+            OutcomeKind::ConsentNeeded,
+        ),
         (
             "a person",
             patch_facts(Timestamp::from_unix_seconds(0)),

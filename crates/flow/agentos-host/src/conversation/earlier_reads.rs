@@ -106,7 +106,7 @@ impl Conversation {
                     "the session asked `{provider}` at {}, and the profile of this repository names another server; nothing was sent",
                     asked.as_str()
                 );
-                let hint = "begin another session with `--session`, or name a provider of your own with `-p`";
+                let hint = "begin another session, or name a provider of your own";
                 Err(usage_error(message).hint(hint))
             }
             Some(_) | None => Ok(()),

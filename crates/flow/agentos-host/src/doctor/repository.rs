@@ -239,9 +239,7 @@ fn describe_presets(presets: &[LayerPreset]) -> String {
         match standing.layer {
             Layer::Default => format!("preset `{name}`"),
             Layer::Repository if is_added => {
-                format!(
-                    "preset `{name}` of the repository, which does not replace `default` (`agentos trust`)"
-                )
+                format!("preset `{name}` of the repository, which does not replace `default`")
             }
             layer => format!("preset `{name}` of the {}", layer.as_str()),
         }
