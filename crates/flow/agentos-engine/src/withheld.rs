@@ -203,7 +203,7 @@ pub(crate) fn find_withheld(
         .map(|reader| (reader, Some(reader.provider.as_str())));
     for (reader, name) in named.chain(cloud.iter().map(|cloud| (cloud, None))) {
         let found = find_taken(base, policy, reader, change, opened)?;
-        findings.is_withheld |= found.is_some();
+        findings.is_withheld |= found.is_some() && name.is_some();
         for taken in found.into_iter().flatten() {
             if !findings.taken.contains(&taken) {
                 findings.reasons.push(taken_reason(&taken, name));

@@ -162,7 +162,7 @@ pub struct ChatTalkArgs {
     /// Outside of a repository, the default is `conversation:default`.
     #[arg(short = 'c', long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// Let the model read this repository and propose changes, in this turn and later ones of the session
+    /// Let the model read this repository and propose changes, from this turn on
     #[arg(long)]
     pub tools: bool,
     /// Offer the model the tools of this toolbox, in this turn and later ones of the session; can be repeated
@@ -351,7 +351,7 @@ pub struct ChatSendArgs {
     /// Send the message in this session, which keeps it; without it, no text is kept
     #[arg(short = 'c', long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// Let the model read this repository and propose changes, in this turn and later ones of the session
+    /// Let the model read this repository and propose changes, from this turn on
     #[arg(long, requires = "session")]
     pub tools: bool,
     /// Offer the model the tools of this toolbox, in this turn and later ones of the session; can be repeated

@@ -40,7 +40,9 @@ fn a_repository_may_stand_on_another_preset_once_the_user_agreed() {
     let asked = apply(&["--dry-run"]);
     assert_eq!(asked.code, Some(4), "{asked}");
     assert!(
-        asked.stderr.contains("review its policy with `agentos trust`"),
+        asked
+            .stderr
+            .contains("review the repository's policy with `agentos trust`"),
         "{asked}"
     );
     // Without a terminal nobody can be asked, and nothing is agreed to.
@@ -446,7 +448,8 @@ fn lint_names_what_does_not_do_what_its_author_hopes() {
     no-examples all (repository .agentos/policy/odd.toml:3): it has no examples
       fix: add `[rule.examples]` with `match` and `no_match`; they are checked whenever the file is loaded
     --- stderr
-    note: this repository's policy names the preset `none`; the preset `default` stays active besides it, and the stricter answer wins. To let the repository replace `default`, review its policy with `agentos trust`
+    note: this repository's policy names the preset `none`; the preset `default` stays active besides it, and the stricter answer wins
+      next: review the repository's policy with `agentos trust`
     ");
     let origin = run_in(&repo, &["policy", "show", "--origin"]);
     assert!(
