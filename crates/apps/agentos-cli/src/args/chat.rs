@@ -157,12 +157,12 @@ pub struct ChatTalkArgs {
     /// Flags that a single message has too.
     #[command(flatten)]
     pub flags: ChatFlags,
-    /// Session to go on with [default: the session of this repository]
+    /// Session to go on with [default: the repository's own]
     ///
     /// Outside of a repository, the default is `conversation:default`.
     #[arg(short = 'c', long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// Let the model read this repository and propose changes, from this turn on
+    /// Let the model read this repository and propose changes
     #[arg(long)]
     pub tools: bool,
     /// Offer the model the tools of this toolbox, in this turn and later ones of the session; can be repeated
@@ -351,7 +351,7 @@ pub struct ChatSendArgs {
     /// Send the message in this session, which keeps it; without it, no text is kept
     #[arg(short = 'c', long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// Let the model read this repository and propose changes, from this turn on
+    /// Let the model read this repository and propose changes
     #[arg(long, requires = "session")]
     pub tools: bool,
     /// Offer the model the tools of this toolbox, in this turn and later ones of the session; can be repeated
