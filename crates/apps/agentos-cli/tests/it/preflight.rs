@@ -169,7 +169,8 @@ fn the_refusal_says_that_nothing_was_called_and_is_on_the_tape() {
     exit: 3
     --- stdout
     --- stderr
-    note: this repository's policy names the preset `strict`; the preset `default` stays active besides it, and the stricter answer wins. To let the repository replace `default`, review its policy with `agentos trust`
+    note: this repository's policy names the preset `strict`; the preset `default` stays active besides it, and the stricter answer wins
+      next: review the repository's policy with `agentos trust`
     context: src/lib.rs (184 B); `--context show` explains the selection
     denied [protected-path] by policy, whatever the change would be; no tool was called
       deny tools do not land on branches that are released or started from (strict.protected-branches)
