@@ -54,6 +54,7 @@ pub fn a_request_is_approved_at_once() -> Ended {
             hashes: others.clone(),
             who: "mallory".to_owned(),
             how: "guessed".to_owned(),
+            releases_withheld: false,
         });
         control.answer(ConsentAnswer::No { hashes: others });
         control.answer(requested.yes("dana", "web form"));
