@@ -1,19 +1,20 @@
 //! Files that stay withheld although their name is not: a person approved a change that moved withheld text there, and did not release it.
 //!
-//! The list is a policy file with `same_readers` alone, in the folder of the evidence: it can only restrict. Each consent on the tape
-//! states whether the text was released.
+//! The list is a policy file with `same_readers` alone, in the folder of the evidence. An unpacked archive can contain that folder, so a
+//! list with anything else is refused: as a source of the user, it could loosen rules. Each consent on the tape states whether the text
+//! was released.
 //!
-//! Owns: the file. Never: removes an entry; the user edits the file for that.
+//! Owns: the file. Never: removes an entry; the user removes the lines of an entry for that. Never follows a link.
 
 use std::path::PathBuf;
 
+use agentos_credentials::{lock_own_file, replace_own_file};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_executor::Repository;
 use agentos_policy::{Layer, PolicySource, TakenText};
 
-use crate::environment::Environment;
-use crate::own_file::{lock_own_text, read_own_text, write_own_text};
+use crate::repository_id::read_state_text;
 
 /// Name of the file.
 const FILE: &str = "withheld.toml";
@@ -29,13 +30,9 @@ fn path_of(repo: &Repository) -> PathBuf {
 /// Reads the list as a source of policy. `None` if nothing was ever kept.
 ///
 /// # Errors
-/// If it cannot be read, or other users can change it.
-pub(crate) fn read_kept(
-    environment: &Environment,
-    repo: &Repository,
-) -> Result<Option<PolicySource>, EffectError> {
-    let text = read_own_text(environment, &path_of(repo), CODE, LARGEST_FILE).map_err(as_policy_fault)?;
-    Ok(text.map(|text| PolicySource {
+/// If it cannot be read, or contains anything but entries.
+pub(crate) fn read_kept(repo: &Repository) -> Result<Option<PolicySource>, EffectError> {
+    Ok(read_list(repo)?.map(|text| PolicySource {
         layer: Layer::User,
         name: format!("kept/{FILE}"),
         text,
@@ -46,38 +43,56 @@ pub(crate) fn read_kept(
 ///
 /// # Errors
 /// If the list cannot be read or written.
-pub(crate) fn add_kept(
-    environment: &Environment,
-    repo: &Repository,
-    taken: &[TakenText],
-) -> Result<(), EffectError> {
+pub(crate) fn add_kept(repo: &Repository, taken: &[TakenText]) -> Result<(), EffectError> {
     if taken.is_empty() {
         return Ok(());
     }
     let path = path_of(repo);
-    let _lock = lock_own_text(&path, CODE).map_err(as_policy_fault)?;
-    let text = read_own_text(environment, &path, CODE, LARGEST_FILE).map_err(as_policy_fault)?;
-    let mut text = text.unwrap_or_else(|| HEADER.to_owned());
+    // Before the lock, which makes a file in a folder that may be a link.
+    read_list(repo)?;
+    let failed = |error| EffectError::from_error(Cause::Policy, CODE, &error);
+    let _lock = lock_own_file(&path).map_err(failed)?;
+    let mut text = read_list(repo)?.unwrap_or_else(|| HEADER.to_owned());
     for taken in taken {
         let entry = format_entry(taken);
         if !text.contains(&entry) {
             text.push_str(&entry);
         }
     }
-    write_own_text(&path, &text, CODE).map_err(as_policy_fault)
+    replace_own_file(&path, &text).map_err(failed)
+}
+
+fn read_list(repo: &Repository) -> Result<Option<String>, EffectError> {
+    let refuse = || {
+        let message = format!("`{}` is not a list of kept files", path_of(repo).display());
+        EffectError::new(Cause::Policy, CODE, message).hint("remove it if you did not make it")
+    };
+    let text = read_state_text(repo.common_dir(), FILE, LARGEST_FILE).map_err(|_| refuse())?;
+    match text {
+        Some(text) if !has_entries_alone(&text) => Err(refuse()),
+        text => Ok(text),
+    }
+}
+
+/// Returns true if a text is the header and entries, line by line as this module writes them.
+fn has_entries_alone(text: &str) -> bool {
+    let Some(entries) = text.strip_prefix(HEADER) else {
+        return false;
+    };
+    let is_string = |line: &str, key: &str| {
+        let value = line.strip_prefix(key);
+        value.is_some_and(|value| serde_json::from_str::<String>(value).is_ok())
+    };
+    let lines: Vec<&str> = entries.lines().filter(|line| !line.is_empty()).collect();
+    lines.chunks(3).all(|entry| {
+        matches!(entry, ["[[same_readers]]", path, of] if is_string(path, "path = ") && is_string(of, "of = "))
+    })
 }
 
 /// Writes an entry. A JSON string is a TOML string as well.
 fn format_entry(taken: &TakenText) -> String {
     let [path, of] = [&taken.path, &taken.from].map(|text| serde_json::json!(text));
     format!("\n[[same_readers]]\npath = {path}\nof = {of}\n")
-}
-
-fn as_policy_fault(error: EffectError) -> EffectError {
-    EffectError {
-        cause: Cause::Policy,
-        ..error
-    }
 }
 
 #[cfg(test)]
@@ -93,12 +108,36 @@ mod tests {
                 path: name.to_owned(),
                 from: "private/plan.txt".to_owned(),
             });
+            assert!(has_entries_alone(&format!("{HEADER}{entry}")), "{entry}");
             let source = PolicySource {
                 layer: Layer::User,
                 name: FILE.to_owned(),
                 text: format!("{HEADER}{entry}"),
             };
             assert!(PolicySet::load(&[source]).is_ok(), "{entry}");
+        }
+    }
+
+    #[test]
+    fn a_list_with_anything_else_is_refused() {
+        let entry = format_entry(&TakenText {
+            path: "a.md".to_owned(),
+            from: "private/plan.txt".to_owned(),
+        });
+        assert!(has_entries_alone(HEADER));
+        for planted in [
+            "preset = \"none\"\n",
+            "[[rule]]\nid = \"all\"\neffect = \"allow\"\n",
+            "[[same_readers]]\npath = \"a\"\nof = \"b\"\npreset = \"none\"\n",
+            "[[same_readers]]\npath = \"a\" # \"\nof = \"b\"\n",
+        ] {
+            for text in [
+                format!("{HEADER}{planted}"),
+                format!("{HEADER}{entry}{planted}"),
+                planted.to_owned(),
+            ] {
+                assert!(!has_entries_alone(&text), "{text}");
+            }
         }
     }
 }

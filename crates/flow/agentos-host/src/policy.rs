@@ -75,7 +75,7 @@ pub fn all_sources(
         text,
     }));
     sources.extend(policy_trust::find_agreement(host.environment(), repo, &sources)?);
-    sources.extend(kept_files::read_kept(host.environment(), repo)?);
+    sources.extend(kept_files::read_kept(repo)?);
     Ok(sources)
 }
 

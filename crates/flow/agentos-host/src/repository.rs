@@ -184,7 +184,7 @@ impl ports::Repository for RepositoryPort {
     }
 
     fn keep_withheld(&self, taken: &[TakenText]) -> Result<(), EffectError> {
-        kept_files::add_kept(self.host.environment(), &self.repo, taken)
+        kept_files::add_kept(&self.repo, taken)
     }
 
     fn base(&self, target: &TargetInfo) -> Result<Box<dyn Base + '_>, EffectError> {

@@ -193,21 +193,32 @@ fn copied_notice(file: &IdFile) -> Notice {
 /// # Errors
 /// If it is not a regular file with a valid id, or its folder is a link.
 fn read_file(common: &Path) -> Result<Option<IdFile>, ()> {
+    let Some(text) = read_state_text(common, FILE, LARGEST_FILE)? else {
+        return Ok(None);
+    };
+    let file: IdFile = serde_json::from_str(&text).map_err(drop)?;
+    file.is_valid().then_some(Some(file)).ok_or(())
+}
+
+/// Reads a file in AgentOS's folder of a repository. `None` if there is no file.
+///
+/// # Errors
+/// If it is not a regular file with UTF-8 text, is too large, or its folder is a link. An unpacked archive can contain a link in both
+/// places, and a file would be read from, and written to, wherever it leads.
+pub(crate) fn read_state_text(common: &Path, name: &str, largest: u64) -> Result<Option<String>, ()> {
     let folder = common.join(FOLDER);
-    // An unpacked archive can contain a link here, and the file would be written to wherever it leads.
     match folder.symlink_metadata() {
         Ok(found) if found.is_dir() => {}
         Ok(_) => return Err(()),
         Err(_) => return Ok(None),
     }
-    let path = folder.join(FILE);
+    let path = folder.join(name);
     if path.symlink_metadata().is_err() {
         return Ok(None);
     }
     let open = open_regular_file(&path, LinkRule::Refused).map_err(drop)?;
-    let bytes = read_bounded(open, FILE, LARGEST_FILE).map_err(drop::<EffectError>)?;
-    let file: IdFile = serde_json::from_slice(&bytes).map_err(drop)?;
-    file.is_valid().then_some(Some(file)).ok_or(())
+    let bytes = read_bounded(open, name, largest).map_err(drop::<EffectError>)?;
+    String::from_utf8(bytes).map(Some).map_err(drop)
 }
 
 /// Derives an id from the path, for a repository that cannot have a file.
