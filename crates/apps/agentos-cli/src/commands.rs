@@ -38,6 +38,7 @@ pub mod policy;
 pub mod pool;
 pub mod profile;
 pub mod profile_init;
+pub mod question;
 pub mod recover;
 pub mod retry;
 pub mod run;

@@ -6,15 +6,14 @@ use agentos_host::{
     Conversation, EffectError, ProviderChoice, SessionChange, SessionChangeKind, WithheldReads,
 };
 
-use crate::app::{App, Done, stopped_error, usage_error};
+use crate::app::{App, Done, usage_error};
 use crate::args::chat::{ChatReaderArgs, ChatShareArgs, complete_choice};
 use crate::commands::chat_sessions::report_change;
 use crate::commands::chat_turn::parse_session;
+use crate::commands::question::ask_yes;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render::count_noun;
-use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
-use crate::terminal::last_line;
 
 /// Largest number of paths that the question lists.
 const MOST_PATHS: usize = 20;
@@ -87,14 +86,6 @@ fn is_allowed(app: &App, withheld: &WithheldReads) -> Result<bool, EffectError> 
         app.printer
             .show_note(&format!("and {}", count_noun(more as u64, "other text")));
     }
-    last_line::print_prompt(&format!(
-        "let {} see what this session read of them? [y/N] ",
-        escape::line(&shown)
-    ));
-    let failed = |error: std::io::Error| usage_error(format!("cannot read the answer: {error}"));
-    match Keyboard::new(&app.signals).read_line().map_err(failed)? {
-        TypedLine::Line(line) => Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")),
-        TypedLine::End => Ok(false),
-        TypedLine::Stopped => Err(stopped_error()),
-    }
+    let question = format!("let {} see what this session read of them?", escape::line(&shown));
+    ask_yes(app, &question)
 }

@@ -2,16 +2,15 @@
 //!
 //! Owns: the question to the person. Never: consents to anything that it has not shown.
 
-use agentos_host::{EffectError, ToolboxReview, ToolboxTrust, block_on};
+use agentos_host::{ToolboxReview, ToolboxTrust, block_on};
 use serde::Serialize;
 
-use crate::app::{App, Done, output_failed, stopped_error, usage_error};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::tool::TrustArgs;
+use crate::commands::question::ask_yes;
 use crate::escape;
 use crate::exit::Exit;
 use crate::render::toolbox::format_review;
-use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
-use crate::terminal::last_line;
 use crate::terminal::working::WorkDisplay;
 
 /// JSON document about a toolbox that is trusted no more.
@@ -55,7 +54,7 @@ pub fn trust_toolbox(app: &App, args: &TrustArgs) -> Done {
             )),
         );
     }
-    match ask_person(app)? {
+    match ask_yes(app, "let models read these texts and call these tools?")? {
         true => record_trust(app, &review),
         false => {
             app.printer
@@ -96,15 +95,4 @@ fn forget_toolbox(app: &App, name: &str) -> Done {
         toolbox: name,
     };
     app.report_success(&sentence, &document)
-}
-
-/// Asks the person. Returns true only for a clear yes.
-fn ask_person(app: &App) -> Result<bool, EffectError> {
-    let failed = |error: std::io::Error| usage_error(format!("cannot read the answer: {error}"));
-    last_line::print_prompt("let models read these texts and call these tools? [y/N] ");
-    match Keyboard::new(&app.signals).read_line().map_err(failed)? {
-        TypedLine::Line(line) => Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")),
-        TypedLine::End => Ok(false),
-        TypedLine::Stopped => Err(stopped_error()),
-    }
 }

@@ -2,15 +2,14 @@
 //!
 //! Owns: the question to the person. Never: agrees to anything that it has not shown.
 
-use agentos_host::{EffectError, PolicyReview, PolicyTrust, TrustedPolicy};
+use agentos_host::{PolicyReview, PolicyTrust, TrustedPolicy};
 use serde::Serialize;
 
-use crate::app::{App, Done, output_failed, stopped_error, usage_error};
+use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::policy::TrustPolicyArgs;
+use crate::commands::question::ask_yes;
 use crate::escape;
 use crate::exit::Exit;
-use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
-use crate::terminal::last_line;
 
 /// JSON document of `--list`.
 #[derive(Serialize)]
@@ -61,7 +60,12 @@ pub fn trust_policy(app: &App, args: &TrustPolicyArgs) -> Done {
         return Err(usage_error("there is no terminal for the question")
             .hint("`agentos trust --yes` agrees to exactly what is shown"));
     }
-    if !args.yes && !ask_person(app)? {
+    if !args.yes
+        && !ask_yes(
+            app,
+            "let this policy replace the preset `default` in this repository?",
+        )?
+    {
         app.printer
             .show_note("nothing is changed: the preset `default` stays active");
         return Ok(Exit::Done);
@@ -112,15 +116,4 @@ fn clear_policy(app: &App) -> Done {
         "you did not agree to the policy of this repository"
     };
     app.report_success(sentence, &ClearedPolicy { version: 1, cleared })
-}
-
-/// Asks the person. Returns true only for a clear yes.
-fn ask_person(app: &App) -> Result<bool, EffectError> {
-    let failed = |error: std::io::Error| usage_error(format!("cannot read the answer: {error}"));
-    last_line::print_prompt("let this policy replace the preset `default` in this repository? [y/N] ");
-    match Keyboard::new(&app.signals).read_line().map_err(failed)? {
-        TypedLine::Line(line) => Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")),
-        TypedLine::End => Ok(false),
-        TypedLine::Stopped => Err(stopped_error()),
-    }
 }
