@@ -210,7 +210,7 @@ impl ToolContext {
             "read_file" => reading::read_file(self, &arguments),
             "search" => search::search_files(self, &arguments, stop),
             "git_log" => history::list_commits(self, &arguments),
-            "git_show" => history::show_commit(self, &arguments),
+            "git_show" => history::show_commit(self, &arguments, stop),
             "time" => Ok(format!("{} (UTC)", SystemClock.now())),
             "propose_change" => return propose::propose_change(self, &arguments, stop),
             _ => return ToolAnswer::from_error(format!("There is no tool `{name}`.")),

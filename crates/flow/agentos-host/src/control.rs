@@ -131,7 +131,7 @@ fn lock(stage: &Mutex<RunStage>) -> MutexGuard<'_, RunStage> {
 }
 
 /// Makes the error of a run that was asked to stop before it opened its base or a journal.
-fn stopped_error() -> EffectError {
+pub(crate) fn stopped_error() -> EffectError {
     EffectError::new(Cause::Interrupted, "interrupted", "stopped; nothing was landed")
 }
 

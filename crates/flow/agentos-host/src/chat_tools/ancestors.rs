@@ -18,12 +18,15 @@ pub(super) struct Ancestors {
 }
 
 impl Ancestors {
-    /// Walks back from a commit along all parents.
-    pub(super) fn walk(repo: &Repository, from: &str) -> Self {
+    /// Walks back from a commit along all parents. `None` if the walk was stopped.
+    pub(super) fn walk(repo: &Repository, from: &str, is_stopped: impl Fn() -> bool) -> Option<Self> {
         let mut ends = Vec::new();
         let mut found: BTreeMap<String, (Vec<CommitChange>, Vec<String>)> = BTreeMap::new();
         let mut waiting = VecDeque::from([from.to_owned()]);
         while let Some(id) = waiting.pop_front() {
+            if is_stopped() {
+                return None;
+            }
             if found.contains_key(&id) || ends.contains(&id) {
                 continue;
             }
@@ -38,7 +41,7 @@ impl Ancestors {
             }
         }
         let changes = order_commits(found, from);
-        Self { changes, ends }
+        Some(Self { changes, ends })
     }
 }
 

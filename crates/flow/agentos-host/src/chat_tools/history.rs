@@ -11,7 +11,7 @@ use agentos_tool::Timestamp;
 
 use super::base_reader::{BaseReader, ShownText, with_base};
 use super::moved_files::MovedFiles;
-use super::{CallArguments, ToolContext};
+use super::{CallArguments, StopSlot, ToolContext};
 use crate::error::usage_error;
 
 /// Commits of a result, if the model names no number, and at most.
@@ -51,6 +51,7 @@ pub(super) fn list_commits(
 pub(super) fn show_commit(
     context: &ToolContext,
     arguments: &CallArguments<'_>,
+    stop: &StopSlot,
 ) -> Result<String, EffectError> {
     let id = arguments.text("commit").unwrap_or_default();
     with_base(context, |reader| {
@@ -67,7 +68,7 @@ pub(super) fn show_commit(
         let mut shown = format!("{} {} {}\n", commit.id, commit_day(&commit), commit.subject);
         match reader.repo.committed(id) {
             Ok((_, change)) => {
-                match MovedFiles::find(reader, id)? {
+                match MovedFiles::find(reader, id, stop)? {
                     Some(moved) => show_files(reader, (id, &change, &moved), &mut shown),
                     // What became of its files is not known.
                     None => show_names(reader, id, &mut shown),

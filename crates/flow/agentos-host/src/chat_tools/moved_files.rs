@@ -25,6 +25,8 @@ use agentos_executor::CommitChange;
 use super::ancestors::Ancestors;
 use super::base_reader::BaseReader;
 use super::history::MOST_FILES;
+use super::{StopSlot, is_stopped};
+use crate::control::stopped_error;
 
 /// Files of one commit that are shown by name alone.
 pub(super) struct MovedFiles {
@@ -48,12 +50,16 @@ impl MovedFiles {
     /// Finds them in a commit. `None` if the commit is too large, or cannot be reached without one that is.
     ///
     /// # Errors
-    /// If the base cannot be read.
-    pub(super) fn find(reader: &BaseReader<'_>, id: &str) -> Result<Option<Self>, EffectError> {
+    /// If the base cannot be read, or the call was stopped.
+    pub(super) fn find(
+        reader: &BaseReader<'_>,
+        id: &str,
+        stop: &StopSlot,
+    ) -> Result<Option<Self>, EffectError> {
         let Some(changes) = reader.repo.commit_changes(id, MOST_FILES) else {
             return Ok(None);
         };
-        let hidden = reader.hidden_texts(find_hidden)?;
+        let hidden = reader.hidden_texts(|reader| find_hidden(reader, stop))?;
         if hidden.ends.iter().any(|end| reader.repo.precedes(id, end)) {
             return Ok(None);
         }
@@ -92,7 +98,7 @@ fn list_ids(change: &CommitChange) -> impl Iterator<Item = &str> {
 }
 
 /// Finds the ids of all texts that withheld files have in the base, or had in the commits before it.
-fn find_hidden(reader: &BaseReader<'_>) -> Result<HiddenTexts, EffectError> {
+fn find_hidden(reader: &BaseReader<'_>, stop: &StopSlot) -> Result<HiddenTexts, EffectError> {
     let mut hidden = BTreeSet::new();
     walk_files(reader.base, &IgnorePatterns::default(), |path, id| {
         if !reader.allows_name(&path) {
@@ -115,7 +121,8 @@ fn find_hidden(reader: &BaseReader<'_>) -> Result<HiddenTexts, EffectError> {
         }
     };
     let mut taken: BTreeSet<String> = BTreeSet::new();
-    let walked = Ancestors::walk(reader.repo, &reader.target.base_commit);
+    let walked = Ancestors::walk(reader.repo, &reader.target.base_commit, || is_stopped(stop));
+    let walked = walked.ok_or_else(stopped_error)?;
     for changes in &walked.changes {
         let (meant, others): (Vec<_>, Vec<_>) =
             changes.iter().partition(|change| is_hidden(&change.path, &taken));
