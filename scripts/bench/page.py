@@ -5,10 +5,22 @@ usage: page.py BIN [--files N] [--rounds N]
 
 BIN is the folder with `agentos` and `agentos-server`. A person signs in, and the page is requested again and again.
 """
-import argparse, gzip, http.client, json, os, pathlib, re, runpy, shutil, statistics, subprocess, tempfile, time, urllib.parse
+import argparse, gzip, http.client, json, os, pathlib, re, runpy, shutil, socket, statistics, subprocess, tempfile, time, urllib.parse
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 bench = runpy.run_path(str(TOP / "scripts/bench/service.py"), run_name="service")
+
+
+class LocalConnection(http.client.HTTPConnection):
+    """A connection to the service's Unix socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost")
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
 
 
 def main():
@@ -36,20 +48,24 @@ def main():
     env = {"PATH": os.environ["PATH"], "HOME": str(home)}
     server = subprocess.Popen([binaries / "agentos-server", "--repo", repository, "--listen", f"127.0.0.1:{port}"], env=env, stdout=subprocess.PIPE, text=True)
     try:
-        code = server.stdout.readline().strip().split("#")[1]
-        server.stdout.readline()
-        token = (home / ".local/state/agentos/server/token").read_text().strip()
+        for line in server.stdout:
+            if line.startswith("Ctrl-C"):
+                break
+        link = subprocess.run([binaries / "agentos", "open", "--print"], cwd=repository, env=env, check=True, capture_output=True, text=True).stdout
+        place, code = link.strip().removeprefix("http://").split("/signin#")
         connection = http.client.HTTPConnection("127.0.0.1", port)
+        local = LocalConnection(home / ".local/state/agentos/server/socket")
 
         def send(method, path, headers, body=None):
-            connection.request(method, path, body, headers)
-            answer = connection.getresponse()
+            asked = local if path.startswith("/api") else connection
+            asked.request(method, path, body, {"Host": "localhost" if asked is local else place} | headers)
+            answer = asked.getresponse()
             return answer, answer.read()
 
         proposal = json.dumps({"answer": diff, "message": "Rename a function everywhere"})
-        answer, body = send("POST", "/api/proposals", {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}, proposal)
+        answer, body = send("POST", "/api/proposals", {"Content-Type": "application/json"}, proposal)
         run = json.loads(body)["run"]
-        own = {"Origin": f"http://127.0.0.1:{port}", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
+        own = {"Origin": f"http://{place}", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
         answer, _ = send("POST", "/signin", own, urllib.parse.urlencode({"code": code}))
         cookie = {"Cookie": answer.getheader("set-cookie").split(";")[0], "Accept-Encoding": "identity"}
         for path in ("/", f"/requests/{run}"):

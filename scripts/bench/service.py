@@ -222,14 +222,11 @@ def prepare_agentos(binaries, folder, upstream):
     git("init", "-q")
     git("commit", "-q", "--allow-empty", "-m", "begin")
     subprocess.run([binaries / "agentos", "evidence", "key", "rotate", "--store", "file", "--repo", repository], env=env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    token_file = home / ".local/state/agentos/server/token"
-    token_file.parent.mkdir(parents=True, mode=0o700)
-    os.chmod(home / ".local/state/agentos", 0o700)
-    token_file.write_text("bench\n")
-    os.chmod(token_file, 0o600)
+    make = [binaries / "agentos", "serve", "token", "add", "bench"]
+    token = subprocess.run(make, env=env, check=True, capture_output=True, text=True).stdout.strip()
     port = free_port()
     command = [str(binaries / "agentos-server"), "--repo", str(repository), "--listen", f"127.0.0.1:{port}"]
-    return Gateway("agentos", command, port, {"Authorization": "Bearer bench"}, "fast", env), home, env
+    return Gateway("agentos", command, port, {"Authorization": f"Bearer {token}"}, "fast", env), home, env
 
 
 def prepare_peers(folder, upstream, only):

@@ -293,6 +293,26 @@ check("a tossed cookie signs nobody out, and no address keeps a secret", async (
   await victim.goBack();
 });
 
+check("another port of every name that is known gets no cookie", async () => {
+  // A program of another user may listen on any port, and lead the person there. It knows all names but the random one of this start.
+  const names = ["127.0.0.1", "localhost", "agentos.localhost", `${"0".repeat(32)}.agentos.localhost`];
+  for (const name of names) {
+    for (const path of ["", "/signin"]) {
+      const before = hits.length;
+      await victim.goto(`http://${name}:${evilPort}/steal${path}`).catch(() => {});
+      await victim.evaluate(() => fetch("/steal-fetch").catch(() => {})).catch(() => {});
+      assert.ok(hits.length > before, name);
+    }
+  }
+  for (const hit of hits) assert.ok(!/agentos-session=[0-9a-f]{64}/.test(hit.cookie ?? ""), `${hit.url}: ${hit.cookie}`);
+  // The name is in no header that another origin receives.
+  const secret = new URL(input.url).hostname.split(".")[0];
+  assert.equal(secret.length, 32);
+  for (const hit of hits) assert.ok(!JSON.stringify(hit).includes(secret), JSON.stringify(hit));
+  await victim.goto(`${input.url}/requests/${run}`);
+  return `${names.length} names`;
+});
+
 const MARK = `http://127.0.0.1:${evilPort}/hit`;
 const TEXTS = {
   "script": `<script>location='${MARK}'</script>`,

@@ -3,6 +3,7 @@
 // Owns: how the browser is started. Never: weakens the page under test, as by switching its content policy off.
 
 import assert from "node:assert/strict";
+import { request as httpRequest } from "node:http";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -34,21 +35,28 @@ export function startBrowser(more = []) {
   });
 }
 
-// Calls the API as a program does. Returns the status and the JSON.
+// Calls the API as a program of the user does: over the Unix socket, without a token. Returns the status and the JSON.
 export async function callApi(method, path, body) {
-  const answer = await fetch(`http://${input.address}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${input.token}`, "content-type": "application/json" },
-    body: body && JSON.stringify(body),
+  const text = body && JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const headers = { host: "localhost", "content-type": "application/json", "content-length": Buffer.byteLength(text ?? "") };
+    const sent = httpRequest({ socketPath: input.socket, method, path, headers }, (answer) => {
+      const parts = [];
+      answer.on("data", (part) => parts.push(part));
+      answer.on("end", () => {
+        const read = Buffer.concat(parts).toString();
+        resolve({ status: answer.statusCode, json: read && JSON.parse(read) });
+      });
+    });
+    sent.on("error", reject);
+    sent.end(text);
   });
-  const text = await answer.text();
-  return { status: answer.status, json: text && JSON.parse(text) };
 }
 
 // Returns a link that signs one browser in, once.
 export async function makeLink() {
-  const { json } = await callApi("POST", "/api/codes", {});
-  return `${input.url}/signin#${json.code}`;
+  const { json } = await callApi("POST", "/service/join", { folder: input.repository, policies: [] });
+  return json.link;
 }
 
 // Proposes a diff as a program does. Returns the run.

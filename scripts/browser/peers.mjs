@@ -32,8 +32,23 @@ function findPort() {
   });
 }
 
+// Asks the service over its Unix socket for a link to the page of a repository.
+function joinService(socketPath, folder) {
+  return new Promise((resolve, reject) => {
+    const body = JSON.stringify({ folder, policies: [] });
+    const headers = { host: "localhost", "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const sent = httpRequest({ socketPath, method: "POST", path: "/service/join", headers }, (answer) => {
+      const parts = [];
+      answer.on("data", (part) => parts.push(part));
+      answer.on("end", () => resolve(JSON.parse(Buffer.concat(parts).toString()).link));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
 // Asks once. Returns status, headers and text; status 0 if nobody answers.
-function ask(port, { method = "GET", path = "/", headers = {}, body = "" }) {
+function askAt(port, { method = "GET", path = "/", headers = {}, body = "" }) {
   return new Promise((resolve) => {
     const length = body ? { "content-length": Buffer.byteLength(body) } : {};
     const sent = httpRequest({ host: "127.0.0.1", port, method, path, agent: false, headers: { host: `127.0.0.1:${port}`, ...length, ...headers } }, (answer) => {
@@ -52,7 +67,7 @@ function ask(port, { method = "GET", path = "/", headers = {}, body = "" }) {
 
 async function awaitStart(port, path) {
   for (let round = 0; round < 1_500; round += 1) {
-    if ((await ask(port, { path })).status > 0) return;
+    if ((await askAt(port, { path })).status > 0) return;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   throw new Error(`nothing listens on ${port}`);
@@ -79,21 +94,22 @@ const SERVICES = {
       let text = "";
       child.stdout.on("data", (part) => {
         text += part;
-        if (text.includes("/api")) resolve(text);
+        if (text.includes("Ctrl-C")) resolve(text);
       });
     });
-    const port = Number(/http:\/\/127\.0\.0\.1:(\d+)\/api/.exec(said)[1]);
-    const code = /#([0-9a-f]{64})/.exec(said)[1];
+    const port = Number(/http:\/\/127\.0\.0\.1:(\d+),/.exec(said)[1]);
+    const link = await joinService(join(home, ".local/state/agentos/server/socket"), home);
+    const [origin, code] = link.split("/signin#");
+    const { host } = new URL(origin);
     const type = "application/x-www-form-urlencoded";
-    const origin = `http://127.0.0.1:${port}`;
-    const signed = await ask(port, { method: "POST", path: "/signin", headers: { "content-type": type, origin }, body: `code=${code}` });
+    const signed = await askAt(port, { method: "POST", path: "/signin", headers: { host, "content-type": type, origin }, body: `code=${code}` });
     // The browser of a person who is signed in adds this by itself, in the worst case.
     const cookie = signed.headers["set-cookie"][0].split(";")[0];
-    const page = await ask(port, { path: "/propose", headers: { cookie } });
+    const page = await askAt(port, { path: "/propose", headers: { host, cookie } });
     const form = /name="form" value="([0-9a-f]+)"/.exec(page.text)[1];
     const body = new URLSearchParams({ form, answer: "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n" }).toString();
-    const token = readFileSync(join(home, ".local/state/agentos/server/token"), "utf8").trim();
-    return { port, effect: { path: "/propose", body }, data: "/api/requests", page: "/", riding: { cookie }, token, own: { origin, "sec-fetch-site": "same-origin" }, ownType: type };
+    // The program of the attacker knows the name of the page, which is a secret of its own.
+    return { port, host, effect: { path: "/propose", body }, data: "/api/requests", page: "/", riding: { cookie }, token: form, own: { origin, "sec-fetch-site": "same-origin" }, ownType: type };
   },
   async everything(folder) {
     const port = await findPort();
@@ -112,7 +128,8 @@ const SERVICES = {
 };
 
 // Each question, and what an attack of this kind gets. `true` is an effect, or data that the page may read.
-function list({ port, effect, data, page, riding, token, own = {}, ownType }) {
+function list({ port, host = `127.0.0.1:${port}`, effect, data, page, riding, token, own = {}, ownType }) {
+  const ask = (at, what) => askAt(at, { ...what, headers: { host, ...what.headers } });
   const send = (headers, type = "application/json") =>
     ask(port, { method: "POST", path: effect.path, body: effect.body, headers: { "content-type": type, accept: effect.accept ?? "*/*", ...riding, ...headers } });
   const has = async (asked) => {

@@ -119,9 +119,10 @@ def main():
                     cwd=folder, env=environment, stdout=subprocess.PIPE, text=True,
                 )
                 try:
-                    lines = [server.stdout.readline() for _ in range(3)]
-                    address = lines[2].split()[1].rstrip(",")
-                    token = (home / ".local/state/agentos/server/agent-token").read_text().strip()
+                    lines = [server.stdout.readline() for _ in range(2)]
+                    address = lines[1].split()[1].rstrip(",") + "/mcp"
+                    make = [options.bin / "agentos", "serve", "token", "add", "inspector", "--for", "agent"]
+                    token = subprocess.run(make, cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout.strip()
                     target = [address, "--transport", "http", "--header", f"Authorization: Bearer {token}"]
                     well &= judge(name, Inspector(target, folder, home))
                 finally:

@@ -184,7 +184,8 @@ def main():
         service = free_port()
         started.append(subprocess.Popen([args.binaries / "agentos-server", "--repo", repository, "--listen", f"127.0.0.1:{service}"], env={"PATH": os.environ["PATH"], "HOME": str(home)}, stdout=subprocess.DEVNULL))
         await_port(service, started[-1])
-        token = (home / ".local/state/agentos/server/token").read_text().strip()
+        make = [args.binaries / "agentos", "serve", "token", "add", "clients"]
+        token = subprocess.run(make, env={"PATH": os.environ["PATH"], "HOME": str(home)}, check=True, capture_output=True, text=True).stdout.strip()
         base = f"http://127.0.0.1:{service}"
         env = {"PATH": os.environ["PATH"], "HOME": str(folder), "OPENAI_BASE_URL": f"{base}/v1", "OPENAI_API_KEY": token, "ANTHROPIC_BASE_URL": base, "ANTHROPIC_API_KEY": token}
         failed = 0

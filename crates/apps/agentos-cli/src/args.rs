@@ -16,6 +16,7 @@ pub mod policy;
 pub mod pool;
 pub mod record;
 pub mod serve;
+pub mod service_token;
 pub mod shell;
 pub mod start;
 pub mod tool;

@@ -44,6 +44,7 @@ pub mod retry;
 pub mod run;
 pub mod schema;
 pub mod serve;
+pub mod service_token;
 pub mod show;
 pub mod sign_in;
 pub mod status;

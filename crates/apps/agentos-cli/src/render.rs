@@ -31,6 +31,7 @@ pub mod report;
 pub mod requests;
 pub mod result;
 pub mod run_ids;
+pub mod service_token;
 pub mod status;
 pub mod story;
 pub mod thought_lines;

@@ -21,4 +21,4 @@ mod server;
 pub use clients::{ClientKind, ClientSettings, describe_client};
 pub use http::{HttpEndpoint, HttpSessions, make_endpoint, serve_handlers};
 pub use merge::{MergeFault, MergedSettings, merge_settings};
-pub use server::{McpError, McpServer, serve_stdio};
+pub use server::{AgentToken, McpError, McpServer, serve_stdio};

@@ -71,8 +71,13 @@ pub fn serve_stdio(host: Host, session: SessionOptions) -> Result<(), McpError> 
     served
 }
 
-/// Tools by the name of the client that called one first. Made with a client's first call, because its name is not known before.
-pub(crate) type OpenedTools = Arc<Mutex<HashMap<String, Arc<AgentTools>>>>;
+/// Name of the token with which a request reached the service. A service adds it to the extensions of the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentToken(pub String);
+
+/// Tools by the token of the client, or else by the name of the client that called one first. Made with a client's first call, because
+/// its name is not known before. The limits on calls belong to the token: a client that has one chooses only its name.
+pub(crate) type OpenedTools = Arc<Mutex<HashMap<(bool, String), Arc<AgentTools>>>>;
 
 /// Server of a client.
 pub struct McpServer {
@@ -99,20 +104,25 @@ impl McpServer {
         }
     }
 
-    fn open_tools(&self, client: Option<Implementation>) -> Arc<AgentTools> {
+    fn open_tools(&self, client: Option<Implementation>, token: Option<&AgentToken>) -> Arc<AgentTools> {
         let name: String = client
             .map(|client| client.name.chars().take(LONGEST_NAME).collect())
             .unwrap_or_default();
         // A value is complete before it is inserted, so a panic elsewhere leaves no half of one.
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         // A client that calls itself something else each time must not fill the memory.
-        if opened.len() >= MOST_NAMES && !opened.contains_key(&name) {
+        let key = match token {
+            Some(AgentToken(token)) => (true, token.clone()),
+            None => (false, name.clone()),
+        };
+        if opened.len() >= MOST_NAMES && !opened.contains_key(&key) {
             opened.clear();
         }
-        let made = opened.entry(name).or_insert_with_key(|name| {
+        let made = opened.entry(key).or_insert_with(|| {
             let spec = AgentToolsSpec {
                 session: self.session.clone(),
-                client: name.clone(),
+                client: name,
+                token: token.map(|AgentToken(token)| token.clone()),
             };
             Arc::new(AgentTools::new(self.host.clone(), spec))
         });
@@ -154,7 +164,9 @@ impl ServerHandler for McpServer {
                 None,
             ));
         }
-        let tools = self.open_tools(context.client_info());
+        let parts = context.extensions.get::<::http::request::Parts>();
+        let token = parts.and_then(|parts| parts.extensions.get::<AgentToken>());
+        let tools = self.open_tools(context.client_info(), token);
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let mut progress = CallProgress::of_call(&context, &request.name);
         // Before the call, which may be faster than a message.

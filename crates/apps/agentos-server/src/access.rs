@@ -1,13 +1,11 @@
-//! Access: the token of programs, the codes that sign a browser in once, and the sessions of people.
+//! Access to the page of a repository: the codes that sign a browser in once, and the sessions of people.
 //!
 //! Owns: these secrets, in memory. Never: compares one in a time that depends on how much of it was right, or writes one anywhere.
 //!
 //! | secret | made | ends |
 //! |---|---|---|
-//! | token | once for each user, in a file that only its owner can read | when a person replaces it |
-//! | token of agents, which opens `/mcp` alone | in the same way | in the same way |
-//! | code | with each start, and for each `agentos-server` that a program asks | with its first use, after ten minutes |
-//! | session | with a code | when the person signs out or ends it on another page, or the service ends |
+//! | code | for each program of the user that asks over the Unix socket | with its first use, after ten minutes, with the service |
+//! | session | with a code | when the person signs out or ends it on another page, with the service |
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,11 +31,9 @@ const LONGEST_NAME: usize = 60;
 /// SHA-256 of a secret. The time of comparing hashes depends on nothing in the secret.
 type SecretHash = [u8; 32];
 
-/// The secrets of a running service.
-#[derive(Debug)]
+/// The secrets of a repository's page.
+#[derive(Debug, Default)]
 pub struct ServiceAccess {
-    token: SecretHash,
-    agent_token: SecretHash,
     state: Mutex<AccessState>,
 }
 
@@ -85,25 +81,6 @@ pub struct OpenPairing {
 }
 
 impl ServiceAccess {
-    /// Makes the access of a service with these tokens of programs and of agents.
-    pub fn new(token: &Secret, agent_token: &Secret) -> Self {
-        Self {
-            token: hash_secret(token.expose()),
-            agent_token: hash_secret(agent_token.expose()),
-            state: Mutex::default(),
-        }
-    }
-
-    /// Returns whether a text is the token.
-    pub fn is_token(&self, text: &str) -> bool {
-        hash_secret(text) == self.token
-    }
-
-    /// Returns whether a text is the token of agents.
-    pub fn is_agent_token(&self, text: &str) -> bool {
-        hash_secret(text) == self.agent_token
-    }
-
     /// Makes a code that signs one browser in.
     ///
     /// # Errors
@@ -262,13 +239,9 @@ fn hash_secret(text: &str) -> SecretHash {
 mod tests {
     use super::*;
 
-    fn access() -> ServiceAccess {
-        ServiceAccess::new(&Secret::new("token"), &Secret::new("agents"))
-    }
-
     #[test]
     fn a_code_signs_in_once() {
-        let access = access();
+        let access = ServiceAccess::default();
         let code = access.make_code(SessionKind::Usual).unwrap();
         assert!(access.sign_in("guess").unwrap().is_none());
         let cookie = access.sign_in(code.expose()).unwrap().unwrap();
@@ -281,7 +254,7 @@ mod tests {
 
     #[test]
     fn codes_and_sessions_have_a_bound() {
-        let access = access();
+        let access = ServiceAccess::default();
         let first = access.make_code(SessionKind::Usual).unwrap();
         for _ in 0..MOST_CODES {
             access.make_code(SessionKind::Usual).unwrap();
@@ -300,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_device_is_confirmed_by_a_usual_session_that_is_not_its_own() {
-        let access = access();
+        let access = ServiceAccess::default();
         let sign_in = |kind| {
             let code = access.make_code(kind).unwrap();
             access.sign_in(code.expose()).unwrap().unwrap()
@@ -323,14 +296,5 @@ mod tests {
         assert_eq!(access.list_sessions().len(), 1);
         access.end_session(&access.list_sessions()[0].id);
         assert!(access.find_session(first.expose()).is_none());
-    }
-
-    #[test]
-    fn the_token_is_compared_whole() {
-        let access = access();
-        for (text, is_right) in [("token", true), ("toke", false), ("token2", false), ("", false)] {
-            assert_eq!(access.is_token(text), is_right, "{text}");
-            assert!(!access.is_agent_token(text), "{text}");
-        }
     }
 }

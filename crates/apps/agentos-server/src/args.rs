@@ -14,8 +14,8 @@ const USUAL_ADDRESS: &str = "127.0.0.1:7417";
     name = "agentos-server",
     version,
     about = "Serve the page where a person sees and approves changes, and its API",
-    after_help = "The service is for this user on this machine. It prints a link that signs a browser in once;\n\
-                  programs send the token of the file that it names."
+    after_help = "The service is for this user on this machine. `agentos open` opens its page;\n\
+                  programs send a token of `agentos serve token add`. A second start joins the running service."
 )]
 pub struct ServerArgs {
     /// Address to listen on; only addresses of this machine itself. Port 0 takes a free one
@@ -27,7 +27,4 @@ pub struct ServerArgs {
     /// Policy file that restricts what may land further
     #[arg(long = "policy", value_name = "FILE")]
     pub policies: Vec<PathBuf>,
-    /// Replace the token of programs, so that the old one is not valid any more
-    #[arg(long)]
-    pub new_token: bool,
 }

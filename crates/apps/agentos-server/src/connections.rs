@@ -3,7 +3,10 @@
 //! | state of a connection | it makes room |
 //! |---|---|
 //! | no request yet, or between two | if no other of these has waited longer |
-//! | a request is answered, from its whole head until the last piece of the answer is handed to the connection | never |
+//! | a request of a known author is answered, until the last piece of the answer is handed to the connection | never |
+//!
+//! An author is known once the judge has seen a session, a token, or the user's own socket. Requests of unknown authors are answered too,
+//! and never hold a place, so another user of the machine cannot fill the places.
 //!
 //! Owns: their number, and this choice. Never: reads a request.
 
@@ -44,6 +47,13 @@ pub struct ConnectionSeat {
     connections: OpenConnections,
     id: u64,
     leave: Arc<Notify>,
+}
+
+/// Name of a place, for the request that comes over its connection.
+#[derive(Clone)]
+pub struct SeatName {
+    connections: OpenConnections,
+    id: u64,
 }
 
 /// A request that is answered, until this value is dropped.
@@ -99,6 +109,16 @@ impl ConnectionSeat {
         self.leave.notified().await;
     }
 
+    /// Returns the name of the place.
+    pub fn name(&self) -> SeatName {
+        SeatName {
+            connections: self.connections.clone(),
+            id: self.id,
+        }
+    }
+}
+
+impl SeatName {
     /// Marks a request as answered from now on, until the returned value, or the body that it holds, is dropped. `None` if the
     /// connection has lost its place, so that the request must not begin.
     pub fn hold_request(&self) -> Option<RunningRequest> {
@@ -185,7 +205,7 @@ mod tests {
     fn the_connection_that_was_idle_for_longest_makes_room_and_one_with_a_request_never() {
         let connections = OpenConnections::new(3);
         let [one, two, three] = [0; 3].map(|_| connections.admit().unwrap());
-        let hold = |seat: &ConnectionSeat| seat.hold_request().unwrap().hold_body(Body::empty());
+        let hold = |seat: &ConnectionSeat| seat.name().hold_request().unwrap().hold_body(Body::empty());
         let answer_of_one = hold(&one);
         // Two has had a request, so three was idle for longer.
         drop(hold(&two));
@@ -194,7 +214,7 @@ mod tests {
             [&one, &two, &three, &four].map(has_to_leave),
             [false, false, true, false]
         );
-        assert!(three.hold_request().is_none(), "it has lost its place");
+        assert!(three.name().hold_request().is_none(), "it has lost its place");
         let answer_of_two = hold(&two);
         let answer_of_four = hold(&four);
         assert!(connections.admit().is_none(), "each is answering");

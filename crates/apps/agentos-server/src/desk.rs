@@ -1,13 +1,26 @@
-//! The desk: what every answer needs, and the work on threads that may block.
+//! The desk of a repository: what every answer needs, and the work on threads that may block.
 //!
-//! Owns: the host, the access, and the bound on work at once. Never: outlives the service.
+//! Owns: the host, the access, and the bounds on work at once. Never: outlives the service.
+//!
+//! Work has lanes, so that slow work of one kind never keeps work of another kind waiting. Each lane has places of its own, and there are
+//! more threads than places and connections together:
+//!
+//! | lane | work | places |
+//! |---|---|---|
+//! | consent | what an approval or a denial needs: the review, and the answer | 8 |
+//! | read | lists, pages, reports | 8 |
+//! | long | verifying and exporting all evidence | 2 |
+//! | models | preparing a call of `/v1` | 16 |
+//!
+//! Turns of conversations have threads of their own, and agents a runtime of their own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentos_host::{
-    ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, ConsentProof, EffectError, Host, Outcome,
-    RunSpec, RunWork, ServiceModels, SessionOptions,
+    ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, ConsentProof, DeniedRequest, EffectError, Host,
+    Outcome, RunSpec, RunWork, ServiceModels, SessionOptions,
 };
 use axum::http::StatusCode;
 use tokio::sync::Semaphore;
@@ -18,8 +31,83 @@ use crate::fault::RequestFault;
 use crate::metrics::ServiceMetrics;
 use crate::talks::OpenTalks;
 
-/// Most calls of the host at once. Each reads files of one repository, so more would only wait for the disk.
-const MOST_CALLS: usize = 8;
+/// Most waiting calls for each place of a lane.
+const MOST_WAITING: usize = 32;
+/// Longest time of a denial. The repository may be locked by another program, which need not end.
+const ANSWER_TIME: Duration = Duration::from_secs(30);
+
+/// Kind of work on threads that may block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Work that an approval or a denial needs.
+    Consent,
+    /// Lists, pages and reports.
+    Read,
+    /// Work that reads all evidence.
+    Long,
+    /// Preparation of a call of a model.
+    Models,
+}
+
+/// Places of the lanes.
+#[derive(Debug, Clone)]
+pub struct WorkLanes([LanePlaces; 4]);
+
+/// Places of a lane. Clones share them.
+#[derive(Debug, Clone)]
+struct LanePlaces {
+    free: Arc<Semaphore>,
+    /// Places of the work that runs, and of the work that waits.
+    known: Arc<Semaphore>,
+}
+
+impl Default for WorkLanes {
+    fn default() -> Self {
+        Self([8, 8, 2, 16].map(|places| LanePlaces {
+            free: Arc::new(Semaphore::new(places)),
+            known: Arc::new(Semaphore::new(places * MOST_WAITING)),
+        }))
+    }
+}
+
+impl WorkLanes {
+    fn places(&self, lane: Lane) -> &LanePlaces {
+        let [consent, read, long, models] = &self.0;
+        match lane {
+            Lane::Consent => consent,
+            Lane::Read => read,
+            Lane::Long => long,
+            Lane::Models => models,
+        }
+    }
+
+    /// Does work on a thread that may block, once the lane has room.
+    ///
+    /// # Errors
+    /// The error of the work, and if too much work waits already.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce() -> Result<T, EffectError> + Send + 'static,
+    ) -> Result<T, RequestFault> {
+        let lost = |what: &str| RequestFault::new(StatusCode::INTERNAL_SERVER_ERROR, "run-lost", what);
+        let places = self.places(lane);
+        let Ok(known) = Arc::clone(&places.known).try_acquire_owned() else {
+            let what = "too many requests of this kind wait already; try again later";
+            return Err(RequestFault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", what));
+        };
+        let free = Arc::clone(&places.free).acquire_owned().await;
+        let free = free.map_err(|_| lost("the service ends"))?;
+        let done = tokio::task::spawn_blocking(move || {
+            // The places are taken until the work ends, also if its client has gone away.
+            let _places = (free, known);
+            work()
+        });
+        Ok(done
+            .await
+            .map_err(|_| lost("the work ended without a result"))??)
+    }
+}
 
 /// Everything that answers share.
 pub struct ServiceDesk {
@@ -27,9 +115,9 @@ pub struct ServiceDesk {
     pub host: Host,
     /// Models for the clients of `/v1`.
     pub models: ServiceModels,
-    /// Counts for `/metrics`.
-    pub metrics: ServiceMetrics,
-    /// Secrets of programs and people.
+    /// Counts for `/metrics`, of all desks.
+    pub metrics: Arc<ServiceMetrics>,
+    /// Secrets of the people who are signed in.
     pub access: ServiceAccess,
     /// Beginning of the links that sign a browser in; the code follows.
     pub sign_in_link: String,
@@ -41,7 +129,7 @@ pub struct ServiceDesk {
     pub events: EventHub,
     /// Turns that the page began.
     pub talks: OpenTalks,
-    calls: Semaphore,
+    lanes: WorkLanes,
 }
 
 /// Shared desk.
@@ -51,26 +139,26 @@ impl ServiceDesk {
     /// Makes the desk of a service.
     pub fn new(
         host: Host,
-        access: ServiceAccess,
+        metrics: Arc<ServiceMetrics>,
         sign_in_link: String,
         repository: String,
         policies: Vec<PathBuf>,
     ) -> Self {
         Self {
             models: ServiceModels::new(&host),
-            metrics: ServiceMetrics::default(),
+            metrics,
             host,
-            access,
+            access: ServiceAccess::default(),
             sign_in_link,
             repository,
             policies,
             events: EventHub::default(),
             talks: OpenTalks::default(),
-            calls: Semaphore::new(MOST_CALLS),
+            lanes: WorkLanes::default(),
         }
     }
 
-    /// Calls the host on a thread that may block, once there is room.
+    /// Calls the host for a list, a page or a report.
     ///
     /// # Errors
     /// The error of the call.
@@ -78,12 +166,41 @@ impl ServiceDesk {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, EffectError> + Send + 'static,
     ) -> Result<T, RequestFault> {
-        let lost = |what: &str| RequestFault::new(StatusCode::INTERNAL_SERVER_ERROR, "run-lost", what);
-        let room = self.calls.acquire().await.map_err(|_| lost("the service ends"))?;
+        self.call_in(Lane::Read, work).await
+    }
+
+    /// Calls the host on a thread that may block, once the lane has room.
+    ///
+    /// # Errors
+    /// The error of the call, and if too much work waits already.
+    pub async fn call_in<T: Send + 'static>(
+        self: &Arc<Self>,
+        lane: Lane,
+        work: impl FnOnce(&Self) -> Result<T, EffectError> + Send + 'static,
+    ) -> Result<T, RequestFault> {
         let desk = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || work(&desk)).await;
-        drop(room);
-        Ok(done.map_err(|_| lost("the work ended without a result"))??)
+        self.lanes.run(lane, move || work(&desk)).await
+    }
+
+    /// Denies a request. A repository that another program has locked for too long ends the wait, and the denial may still follow.
+    ///
+    /// # Errors
+    /// If the request is not open, or the repository stays locked.
+    pub async fn deny(
+        self: &Arc<Self>,
+        run: String,
+        comment: Option<String>,
+    ) -> Result<DeniedRequest, RequestFault> {
+        let denied = self.call_in(Lane::Consent, move |desk| {
+            let who = desk.host.person_name();
+            desk.host.deny_request(&run, &who, comment.as_deref())
+        });
+        let late = |_| {
+            let what =
+                "the repository is locked by another program; the denial is recorded when the lock ends";
+            RequestFault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", what)
+        };
+        tokio::time::timeout(ANSWER_TIME, denied).await.map_err(late)?
     }
 
     /// Does a run to its end.
@@ -147,5 +264,39 @@ impl ServiceDesk {
             revision: None,
         };
         self.run(work, ConsentMode::Nobody).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_full_lane_keeps_no_other_lane_waiting() {
+        let lanes = WorkLanes::default();
+        let (hold, held) = std::sync::mpsc::channel::<()>();
+        let held = Arc::new(std::sync::Mutex::new(held));
+        // Work that ends when the test ends: each place of the lane, and others that wait.
+        let mut slow = Vec::new();
+        for _ in 0..40 {
+            let (lanes, held) = (lanes.clone(), Arc::clone(&held));
+            slow.push(tokio::spawn(async move {
+                let wait = move || {
+                    let _ = held.lock().map(|held| held.recv());
+                    Ok(())
+                };
+                lanes
+                    .run(Lane::Read, wait)
+                    .await
+                    .map_err(|fault| fault.error.code)
+            }));
+        }
+        for lane in [Lane::Consent, Lane::Long, Lane::Models] {
+            assert_eq!(lanes.run(lane, || Ok(7)).await.unwrap(), 7, "{lane:?}");
+        }
+        drop(hold);
+        for done in slow {
+            assert_eq!(done.await.unwrap(), Ok(()));
+        }
     }
 }

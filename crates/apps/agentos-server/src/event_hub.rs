@@ -6,17 +6,19 @@
 //! listener costs no memory, holds nobody up, and misses nothing.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentos_host::{TapeEvent, TapePlace};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::desk::SharedDesk;
 use crate::fault::RequestFault;
 
 /// Most events that are kept, and most of one read.
 pub const MOST_EVENTS: usize = 256;
+/// Most listeners of a repository: half of the connections that the service has.
+const MOST_LISTENERS: usize = 256;
 /// Time between two looks at the tape. Other processes write it too, and no system says so alike for every file system.
 const LOOK_TIME: Duration = Duration::from_millis(300);
 
@@ -36,6 +38,7 @@ pub struct EventHub {
     newest: Mutex<VecDeque<TapeEvent>>,
     mark: watch::Sender<EventMark>,
     has_reader: Mutex<bool>,
+    places: Arc<Semaphore>,
 }
 
 impl Default for EventHub {
@@ -45,6 +48,7 @@ impl Default for EventHub {
             newest: Mutex::default(),
             mark: watch::Sender::new(EventMark::default()),
             has_reader: Mutex::default(),
+            places: Arc::new(Semaphore::new(MOST_LISTENERS)),
         }
     }
 }
@@ -88,6 +92,11 @@ impl EventHub {
         newest.extend(events);
         let surplus = newest.len().saturating_sub(MOST_EVENTS);
         newest.drain(..surplus);
+    }
+
+    /// Takes a place for a listener. `None` if too many listen.
+    pub fn take_place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
     /// Watches the mark of the newest event. Starts the reader with the first listener.

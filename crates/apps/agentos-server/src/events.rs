@@ -7,19 +7,23 @@ use std::time::Duration;
 
 use agentos_host::{TapeEvent, TapePlace};
 use axum::body::{Body, Bytes};
+use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::desk::SharedDesk;
 use crate::event_hub::{EventMark, MOST_EVENTS};
+use crate::fault::RequestFault;
 
 /// Time without an event after which a comment is sent, so that a connection whose other end is gone is noticed.
 const QUIET_TIME: Duration = Duration::from_secs(15);
 
 struct ListenerState {
     desk: SharedDesk,
+    /// Place among the listeners, until the stream ends.
+    _listener: OwnedSemaphorePermit,
     /// Last event that was sent.
     sent: EventMark,
     newest: watch::Receiver<EventMark>,
@@ -29,7 +33,14 @@ struct ListenerState {
 }
 
 /// Streams the records after the one that `Last-Event-ID` names; without it, those from now on.
-pub async fn stream_events(desk: SharedDesk, headers: &HeaderMap) -> Response {
+///
+/// # Errors
+/// If too many listen already.
+pub async fn stream_events(desk: SharedDesk, headers: &HeaderMap) -> Result<Response, RequestFault> {
+    let Some(place) = desk.events.take_place() else {
+        let what = "too many programs listen to events already";
+        return Err(RequestFault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", what));
+    };
     let newest = desk.events.watch_mark(&desk);
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let last = last.and_then(|text| text.trim().parse().ok());
@@ -41,6 +52,7 @@ pub async fn stream_events(desk: SharedDesk, headers: &HeaderMap) -> Response {
     };
     let state = ListenerState {
         desk,
+        _listener: place,
         sent,
         newest,
         place: None,
@@ -52,7 +64,7 @@ pub async fn stream_events(desk: SharedDesk, headers: &HeaderMap) -> Response {
             .map(|(piece, state)| (Ok::<_, std::convert::Infallible>(piece), state))
     });
     let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
-    (headers, Body::from_stream(pieces)).into_response()
+    Ok((headers, Body::from_stream(pieces)).into_response())
 }
 
 /// Waits for the next piece of the stream. `None` if the tape cannot be read any more.

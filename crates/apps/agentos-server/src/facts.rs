@@ -6,8 +6,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, HeaderMap, H
 use axum::http::request::Parts;
 use axum::http::{Method, Uri};
 
-use crate::access::ServiceAccess;
-use crate::judge::{RequestFacts, RequestKind, SecretState};
+use crate::judge::{DoorKind, RequestFacts, RequestKind, TokenState};
 
 /// Name of the cookie.
 pub const COOKIE_NAME: &str = "agentos-session";
@@ -24,23 +23,27 @@ const SECRET_NAMES: [&str; 7] = [
     "password",
 ];
 
-/// Reads the facts of a request.
-pub fn read_facts(parts: &Parts, access: &ServiceAccess) -> RequestFacts {
-    let text = |name: &str| find_text(&parts.headers, name).map(str::to_owned);
+/// Reads every Host of a request: its header lines, and the host of an absolute address.
+pub fn list_hosts(parts: &Parts) -> Vec<String> {
     let mut hosts = list_texts(&parts.headers, &HOST);
     // An absolute address counts before the header (RFC 9112, section 3.2.2), so both must be this service's own. Several lines of the
     // header are refused, also equal ones.
     let authority = parts.uri.authority();
     let authority = authority.map(|authority| authority.as_str().to_ascii_lowercase());
     hosts.extend(authority.filter(|authority| hosts != [authority.as_str()]));
-    let cookie = find_cookie(&parts.headers);
-    let token = find_token(&parts.headers);
-    let compare = |is_right: fn(&ServiceAccess, &str) -> bool| match token.as_deref() {
-        None => SecretState::Missing,
-        Some(token) if is_right(access, token) => SecretState::Right,
-        Some(_) => SecretState::Wrong,
-    };
+    hosts
+}
+
+/// Reads the facts of a request. What its secrets are was found before.
+pub fn read_facts(
+    parts: &Parts,
+    hosts: Vec<String>,
+    door: Option<DoorKind>,
+    (token, has_session): (TokenState, bool),
+) -> RequestFacts {
+    let text = |name: &str| find_text(&parts.headers, name).map(str::to_owned);
     RequestFacts {
+        door,
         kind: find_kind(&parts.method, parts.uri.path()),
         is_read: is_read(&parts.method),
         hosts,
@@ -51,13 +54,8 @@ pub fn read_facts(parts: &Parts, access: &ServiceAccess) -> RequestFacts {
         media_type: find_media_type(&parts.headers),
         has_query_secret: has_query_secret(&parts.uri),
         is_upgrade: parts.headers.contains_key(UPGRADE),
-        token: compare(ServiceAccess::is_token),
-        agent_token: compare(ServiceAccess::is_agent_token),
-        cookie: match cookie {
-            None => SecretState::Missing,
-            Some(cookie) if access.find_session(&cookie).is_some() => SecretState::Right,
-            Some(_) => SecretState::Wrong,
-        },
+        token,
+        has_session,
     }
 }
 
@@ -83,24 +81,29 @@ fn is_read(method: &Method) -> bool {
 
 /// Returns the kind of a request.
 fn find_kind(method: &Method, path: &str) -> RequestKind {
-    let is_program =
-        path == "/api" || path.starts_with("/api/") || path.starts_with("/v1/") || path == "/metrics";
+    let (reads, posts) = (is_read(method), *method == Method::POST);
     // Its methods are those of the protocol: a message, a stream of messages, and the end of a session.
-    if path == "/mcp" {
-        return match is_read(method) || *method == Method::POST || *method == Method::DELETE {
-            true => RequestKind::Agent,
-            false => RequestKind::Unknown,
-        };
+    let is_known = reads || posts || (path == "/mcp" && *method == Method::DELETE);
+    if !is_known {
+        return RequestKind::Unknown;
     }
-    let is_public = path == "/signin" || path == "/healthz" || path.starts_with("/static/");
-    match (is_read(method), *method == Method::POST) {
-        (true, _) if is_public => RequestKind::Public,
-        (true, _) if is_program => RequestKind::Data,
-        (true, _) => RequestKind::Page,
-        (false, true) if path == "/signin" => RequestKind::SignIn,
-        (false, true) if is_program => RequestKind::Effect,
-        (false, true) => RequestKind::Form,
-        (false, false) => RequestKind::Unknown,
+    let is_below = |folder: &str| {
+        path.strip_prefix(folder)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let is_public = path == "/healthz" || path.starts_with("/static/");
+    match path {
+        "/mcp" => RequestKind::Agent,
+        _ if is_below("/v1") => RequestKind::Models,
+        _ if is_below("/service") => RequestKind::Owner,
+        _ if is_below("/api") || path == "/metrics" => match reads {
+            true => RequestKind::Data,
+            false => RequestKind::Effect,
+        },
+        "/signin" => RequestKind::SignIn,
+        _ if reads && is_public => RequestKind::Public,
+        _ if reads => RequestKind::Page,
+        _ => RequestKind::Form,
     }
 }
 
@@ -122,8 +125,8 @@ fn find_media_type(headers: &HeaderMap) -> Option<String> {
     Some(name.trim().to_ascii_lowercase())
 }
 
-/// Returns the token that a program sends: as `Authorization: Bearer`, or as `x-api-key`.
-fn find_token(headers: &HeaderMap) -> Option<String> {
+/// Returns the token that a program sends: as `Authorization: Bearer`, or as `x-api-key`. `None` if it sends no token.
+pub fn find_token(headers: &HeaderMap) -> Option<String> {
     if let Some(value) = headers.get(AUTHORIZATION) {
         let value = value.to_str().unwrap_or_default();
         let (scheme, token) = value.split_once(' ').unwrap_or_default();
@@ -155,8 +158,12 @@ mod tests {
             (Method::HEAD, "/runs", RequestKind::Page),
             (Method::GET, "/apiary", RequestKind::Page),
             (Method::GET, "/api/runs", RequestKind::Data),
-            (Method::GET, "/v1/models", RequestKind::Data),
-            (Method::GET, "/signin", RequestKind::Public),
+            (Method::GET, "/v1/models", RequestKind::Models),
+            (Method::POST, "/v1/messages", RequestKind::Models),
+            (Method::POST, "/v1x", RequestKind::Form),
+            (Method::POST, "/service/join", RequestKind::Owner),
+            (Method::GET, "/metrics", RequestKind::Data),
+            (Method::GET, "/signin", RequestKind::SignIn),
             (Method::POST, "/signin", RequestKind::SignIn),
             (Method::POST, "/requests/x/approve", RequestKind::Form),
             (Method::POST, "/static/style.css", RequestKind::Form),

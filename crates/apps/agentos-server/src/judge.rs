@@ -1,56 +1,85 @@
 //! The judge: whether a request may be answered, and for whom.
 //!
-//! Owns: the rules, as a function of facts. Never: reads a socket, a clock or a secret; the facts say whether a secret was right.
+//! Owns: the rules, as a function of facts. Never: reads a socket, a clock or a secret; the facts say what a secret is.
+//!
+//! A service has three doors. Each request comes in at one of them:
+//!
+//! | door | who knows it | what it answers |
+//! |---|---|---|
+//! | the Unix socket | programs of the user that are in no sandbox | everything for programs, without a token: they have the user's rights anyway |
+//! | a fixed name, such as `127.0.0.1` | every program of this machine | `/v1`, `/mcp` and reading `/api`, each with a token of its scope; nothing consents |
+//! | the random name of a repository's page | browsers that were led there by a link | pages and forms, with a cookie |
 //!
 //! Every local service of the peers was broken in one of these ways, so each rule names the attack that it ends:
 //!
 //! | rule | attack |
 //! |---|---|
 //! | the Host is one of this service's own names | a name of the attacker that resolves to this machine (DNS rebinding) |
+//! | a cookie counts at the random name of this start alone | another program on another port of a name that is known, to which browsers send the cookie too |
 //! | an Origin, if there is one, is this service's own; `null` is none | a request by a page of another site |
 //! | `Sec-Fetch-Site` is `same-origin` or `none`, except that a link may lead here | the same, in browsers that send no Origin |
 //! | never in a frame | a page that is laid over this one (clickjacking) |
 //! | no secret in a query | secrets in histories, logs and `Referer` |
 //! | an effect of a person has a cookie, an own Origin, the type of a form, and the secret of the form | cross-site forms |
-//! | an effect of a program has the token and JSON; a cookie is no permission | scripts that ride on a person's session |
-//! | an agent has the agents' token, with which it can propose and not approve | an agent that reads its own settings and approves what it proposed |
+//! | a token has one scope, and no scope consents | a client's key, or an agent that reads its own settings, approves what it proposed |
+
+use agentos_host::TokenScope;
 
 /// Kind of a request, by its method and path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
-    /// Style, script, and the page for signing in: no data.
+    /// Style, script and sign of life: no data.
     Public,
-    /// Signing in with a code.
+    /// Page for signing in, and signing in with a code.
     SignIn,
     /// Page with data.
     Page,
     /// Effect of a form.
     Form,
+    /// Request to a model, in the form of a vendor.
+    Models,
     /// Data for a program, or for the page's script.
     Data,
     /// Effect for a program.
     Effect,
     /// Message of an agent, in the Model Context Protocol.
     Agent,
+    /// Order to the service itself, such as to serve a further repository.
+    Owner,
     /// Method that no path here has.
     Unknown,
 }
 
-/// Result of looking at a secret.
+/// Door at which a request comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DoorKind {
+    /// Unix socket of the user.
+    Socket,
+    /// Name that is the same at each start.
+    Fixed,
+    /// Random name of a repository's page.
+    Page,
+}
+
+/// Result of looking at a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum SecretState {
-    /// No secret was sent.
+pub enum TokenState {
+    /// No token was sent.
     #[default]
     Missing,
-    /// Another one was sent.
-    Wrong,
-    /// The right one was sent.
-    Right,
+    /// No token has this secret.
+    Unknown,
+    /// The token has ended.
+    Ended,
+    /// A valid token of this scope.
+    Valid(TokenScope),
 }
 
 /// Facts of a request. Texts are as they were sent: untrusted.
 #[derive(Debug, Clone)]
 pub struct RequestFacts {
+    /// Door. `None` if the request names none of the service's own names, or several.
+    pub door: Option<DoorKind>,
     /// Kind of the request.
     pub kind: RequestKind,
     /// True for the methods `GET` and `HEAD`.
@@ -72,24 +101,24 @@ pub struct RequestFacts {
     /// True if the request wants another protocol.
     pub is_upgrade: bool,
     /// Token of a program.
-    pub token: SecretState,
-    /// Token of agents, from the same header. It opens the path of agents alone.
-    pub agent_token: SecretState,
-    /// Cookie of a person's session.
-    pub cookie: SecretState,
+    pub token: TokenState,
+    /// True if the cookie is the one of an open session of this door.
+    pub has_session: bool,
 }
 
 /// Allowed author of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallerKind {
-    /// Anybody on this machine.
+    /// Any program of this machine.
     Anybody,
     /// Person who is signed in.
     Person,
-    /// Program with the token.
-    Program,
-    /// Agent with a token that lets it read and propose.
-    Agent,
+    /// Program with the token that the facts are about.
+    Token,
+    /// Program of the user, over the Unix socket.
+    Owner,
+    /// Browser that opened a page under a fixed name. It is shown how the page is opened.
+    Stranger,
 }
 
 /// Reason why a request is not answered.
@@ -110,12 +139,24 @@ pub enum RequestRefusal {
     /// Another protocol is wanted.
     #[error("this service speaks no other protocol")]
     NoUpgrade,
-    /// Nobody is signed in, or no token was sent.
-    #[error("sign in, or send the token")]
+    /// No person is signed in, or no token was sent.
+    #[error("sign in, or send a token")]
     SignedOut,
     /// The token is wrong.
-    #[error("the token is wrong")]
+    #[error("the token is wrong or revoked")]
     WrongToken,
+    /// The token has ended.
+    #[error("the token has ended; make another one")]
+    EndedToken,
+    /// The token has another scope.
+    #[error("this path needs a token of the scope `{}`", .0.as_str())]
+    WrongScope(TokenScope),
+    /// The effect needs a person.
+    #[error("no token consents, proposes here or gives orders: use the page, or the service's Unix socket")]
+    NeedsPerson,
+    /// The name has pages alone, or none.
+    #[error("this is not answered under this name")]
+    WrongDoor,
     /// The body has another type than this effect takes.
     #[error(
         "this body has the wrong type: send `application/json` as its `Content-Type`; forms are taken from the page alone"
@@ -131,10 +172,10 @@ impl RequestRefusal {
     #[must_use]
     pub fn status(self) -> u16 {
         match self {
-            Self::WrongHost => 421,
-            Self::ForeignSite | Self::InFrame => 403,
+            Self::WrongHost | Self::WrongDoor => 421,
+            Self::ForeignSite | Self::InFrame | Self::WrongScope(_) | Self::NeedsPerson => 403,
             Self::SecretInAddress | Self::NoUpgrade => 400,
-            Self::SignedOut | Self::WrongToken => 401,
+            Self::SignedOut | Self::WrongToken | Self::EndedToken => 401,
             Self::WrongType => 415,
             Self::WrongMethod => 405,
         }
@@ -151,25 +192,26 @@ impl RequestRefusal {
             Self::NoUpgrade => "no-upgrade",
             Self::SignedOut => "signed-out",
             Self::WrongToken => "wrong-token",
+            Self::EndedToken => "ended-token",
+            Self::WrongScope(_) => "wrong-scope",
+            Self::NeedsPerson => "needs-person",
+            Self::WrongDoor => "wrong-door",
             Self::WrongType => "wrong-type",
             Self::WrongMethod => "wrong-method",
         }
     }
 }
 
-/// Decides about a request. `names` are the service's own values of Host.
+/// Decides about a request.
 ///
 /// # Errors
 /// With the first rule that the request breaks.
-pub fn judge_request(facts: &RequestFacts, names: &[String]) -> Result<CallerKind, RequestRefusal> {
+pub fn judge_request(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal> {
     // Two lines of Host are a way around checks of a proxy, and this service has none in front of it.
     // First, because nothing else that a browser says means anything under a name of the attacker.
-    let [host] = facts.hosts.as_slice() else {
+    let ([host], Some(door)) = (facts.hosts.as_slice(), facts.door) else {
         return Err(RequestRefusal::WrongHost);
     };
-    if !names.contains(host) {
-        return Err(RequestRefusal::WrongHost);
-    }
     refuse_foreign(facts, host)?;
     if facts.is_upgrade {
         return Err(RequestRefusal::NoUpgrade);
@@ -177,50 +219,91 @@ pub fn judge_request(facts: &RequestFacts, names: &[String]) -> Result<CallerKin
     if facts.has_query_secret {
         return Err(RequestRefusal::SecretInAddress);
     }
+    if facts.kind == RequestKind::Unknown {
+        return Err(RequestRefusal::WrongMethod);
+    }
+    match door {
+        DoorKind::Socket => judge_owner(facts),
+        DoorKind::Fixed => judge_program(facts),
+        DoorKind::Page => judge_browser(facts),
+    }
+}
+
+/// Decides about a request over the Unix socket.
+fn judge_owner(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal> {
+    match facts.kind {
+        RequestKind::Public => Ok(CallerKind::Anybody),
+        // The page is bound to a browser and its cookie.
+        RequestKind::SignIn | RequestKind::Page | RequestKind::Form => Err(RequestRefusal::WrongDoor),
+        RequestKind::Unknown => Err(RequestRefusal::WrongMethod),
+        RequestKind::Models | RequestKind::Data | RequestKind::Agent => Ok(CallerKind::Owner),
+        RequestKind::Effect | RequestKind::Owner => {
+            require_type(facts, Some("application/json"))?;
+            Ok(CallerKind::Owner)
+        }
+    }
+}
+
+/// Decides about a request under a fixed name. A cookie has no meaning here.
+fn judge_program(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal> {
+    match facts.kind {
+        RequestKind::Public => Ok(CallerKind::Anybody),
+        RequestKind::Page => Ok(CallerKind::Stranger),
+        RequestKind::SignIn if facts.is_read => Ok(CallerKind::Stranger),
+        RequestKind::SignIn | RequestKind::Form => Err(RequestRefusal::WrongDoor),
+        RequestKind::Unknown => Err(RequestRefusal::WrongMethod),
+        RequestKind::Effect | RequestKind::Owner => Err(RequestRefusal::NeedsPerson),
+        RequestKind::Data => require_token(facts, TokenScope::Read),
+        RequestKind::Models => {
+            require_token(facts, TokenScope::Models)?;
+            if !facts.is_read {
+                require_type(facts, Some("application/json"))?;
+            }
+            Ok(CallerKind::Token)
+        }
+        RequestKind::Agent => {
+            require_token(facts, TokenScope::Agent)?;
+            if !facts.is_read && facts.media_type.is_some() {
+                require_type(facts, Some("application/json"))?;
+            }
+            Ok(CallerKind::Token)
+        }
+    }
+}
+
+/// Decides about a request under the name of a repository's page. A token has no meaning here.
+fn judge_browser(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal> {
     let form = Some("application/x-www-form-urlencoded");
     match facts.kind {
-        RequestKind::Unknown => Err(RequestRefusal::WrongMethod),
         RequestKind::Public => Ok(CallerKind::Anybody),
+        RequestKind::SignIn if facts.is_read => Ok(CallerKind::Anybody),
         RequestKind::SignIn => {
             require_origin(facts)?;
             require_type(facts, form)?;
             Ok(CallerKind::Anybody)
         }
-        RequestKind::Page => require_person(facts),
+        RequestKind::Page | RequestKind::Data => require_person(facts),
         RequestKind::Form => {
             let person = require_person(facts)?;
             require_origin(facts)?;
             require_type(facts, form)?;
             Ok(person)
         }
-        RequestKind::Data => match facts.token {
-            SecretState::Right => Ok(CallerKind::Program),
-            SecretState::Wrong => Err(RequestRefusal::WrongToken),
-            SecretState::Missing => require_person(facts),
-        },
-        RequestKind::Effect => {
-            match facts.token {
-                SecretState::Right => {}
-                SecretState::Wrong => return Err(RequestRefusal::WrongToken),
-                // A cookie is sent by the browser without anybody's will, so it permits no effect here.
-                SecretState::Missing => return Err(RequestRefusal::SignedOut),
-            }
-            require_type(facts, Some("application/json"))?;
-            Ok(CallerKind::Program)
+        // A cookie is sent by the browser without the person's will, so it permits no effect of a program.
+        RequestKind::Effect | RequestKind::Models | RequestKind::Agent | RequestKind::Owner => {
+            Err(RequestRefusal::WrongDoor)
         }
-        RequestKind::Agent => {
-            match (facts.agent_token, facts.token) {
-                (SecretState::Right, _) | (_, SecretState::Right) => {}
-                (SecretState::Missing, SecretState::Missing) => return Err(RequestRefusal::SignedOut),
-                (SecretState::Missing | SecretState::Wrong, SecretState::Missing | SecretState::Wrong) => {
-                    return Err(RequestRefusal::WrongToken);
-                }
-            }
-            if !facts.is_read && facts.media_type.is_some() {
-                require_type(facts, Some("application/json"))?;
-            }
-            Ok(CallerKind::Agent)
-        }
+        RequestKind::Unknown => Err(RequestRefusal::WrongMethod),
+    }
+}
+
+fn require_token(facts: &RequestFacts, scope: TokenScope) -> Result<CallerKind, RequestRefusal> {
+    match facts.token {
+        TokenState::Missing => Err(RequestRefusal::SignedOut),
+        TokenState::Unknown => Err(RequestRefusal::WrongToken),
+        TokenState::Ended => Err(RequestRefusal::EndedToken),
+        TokenState::Valid(found) if found == scope => Ok(CallerKind::Token),
+        TokenState::Valid(_) => Err(RequestRefusal::WrongScope(scope)),
     }
 }
 
@@ -265,9 +348,10 @@ fn require_type(facts: &RequestFacts, wanted: Option<&str>) -> Result<(), Reques
 }
 
 fn require_person(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal> {
-    match facts.cookie {
-        SecretState::Right => Ok(CallerKind::Person),
-        SecretState::Missing | SecretState::Wrong => Err(RequestRefusal::SignedOut),
+    if facts.has_session {
+        Ok(CallerKind::Person)
+    } else {
+        Err(RequestRefusal::SignedOut)
     }
 }
 

@@ -8,6 +8,7 @@
 //! | a connection, with limits on time, size and number | `serve` |
 //! | the facts of a request | `facts` |
 //! | whether it may be answered, decided from the facts alone | `judge` |
+//! | which repository it is about, and whether its token reaches it | `door` |
 //! | who is signed in | `access` |
 //! | the answer: a page, JSON, or a message for an agent | `page`, `rest`, `events`, `mcp_route` |
 //! | counts, and the description of the API | `metrics`, `openapi` |
@@ -17,6 +18,7 @@ mod access;
 mod args;
 mod connections;
 mod desk;
+mod door;
 mod event_hub;
 mod events;
 mod facts;

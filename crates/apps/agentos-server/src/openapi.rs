@@ -150,12 +150,6 @@ const PATHS: &[ApiPath] = &[
         "Records of the tape as they come; resumes after `Last-Event-ID`",
         ApiShape::Events,
     ),
-    effect(
-        "/api/codes",
-        "A link that signs one browser in, once",
-        None,
-        ApiShape::AnyObject,
-    ),
     read("/api/openapi.json", "This document", ApiShape::AnyObject),
     read(
         "/v1/models",

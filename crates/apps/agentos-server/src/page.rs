@@ -28,10 +28,11 @@ use axum::response::{IntoResponse, Response};
 use self::forms::{SentForm, read_form};
 use self::story::RunPage;
 use self::views::{
-    CostPage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunsPage, SignInPage, render,
+    ClosedPage, CostPage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunsPage, SignInPage,
+    render,
 };
 use crate::access::SessionKind;
-use crate::desk::{ServiceDesk, SharedDesk};
+use crate::desk::{Lane, ServiceDesk, SharedDesk};
 use crate::facts::COOKIE_NAME;
 use crate::fault::RequestFault;
 use crate::rest::answer_work;
@@ -44,6 +45,8 @@ const MOST_ROWS: usize = 100;
 pub struct SignedIn {
     /// Value of the cookie.
     pub cookie: String,
+    /// Name of the session, which is no secret.
+    pub id: String,
     /// Secret of the forms.
     pub form: String,
     /// Kind of the session.
@@ -84,7 +87,10 @@ async fn read_frame(
     title: &'static str,
     section: &'static str,
 ) -> Result<(PageFrame, Vec<OpenRequest>), PageFault> {
-    let requests = desk.call(|desk| desk.host.open_requests()).await?;
+    // A person who wants to consent must see the list, whatever else is read.
+    let requests = desk
+        .call_in(Lane::Consent, |desk| desk.host.open_requests())
+        .await?;
     let frame = PageFrame {
         title,
         section,
@@ -111,6 +117,15 @@ pub fn to_sign_in() -> Response {
 /// `GET /signin`
 pub async fn show_sign_in() -> Response {
     render(&SignInPage { is_wrong: false })
+}
+
+/// Answers a browser that opened a fixed name of the service: only the link of `agentos open` leads to a page.
+pub fn show_closed(path: &str) -> Response {
+    let mut response = render(&ClosedPage);
+    if path != "/" && path != "/signin" {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+    }
+    response
 }
 
 /// `POST /signin`
@@ -171,7 +186,9 @@ async fn answer_request(
     remark: &'static str,
 ) -> PageAnswer {
     let review = desk
-        .call(move |desk| desk.host.review_request(&run, &desk.policies))
+        .call_in(Lane::Consent, move |desk| {
+            desk.host.review_request(&run, &desk.policies)
+        })
         .await?;
     let (frame, _) = read_frame(desk, person, "Request", "inbox").await?;
     let shown = review::show_review(&review);
@@ -191,7 +208,9 @@ async fn answer_request(
 /// `GET /requests/{run}/review`: the part that a consent is bound to, byte for byte, for a device that signs what it shows.
 pub async fn show_review_part(State(desk): State<SharedDesk>, Path(run): Path<String>) -> PageAnswer {
     let review = desk
-        .call(move |desk| desk.host.review_request(&run, &desk.policies))
+        .call_in(Lane::Consent, move |desk| {
+            desk.host.review_request(&run, &desk.policies)
+        })
         .await?;
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -210,7 +229,9 @@ pub async fn approve_request(
     form.require_secret(&person.form)?;
     let named = run.clone();
     let review = desk
-        .call(move |desk| desk.host.review_request(&named, &desk.policies))
+        .call_in(Lane::Consent, move |desk| {
+            desk.host.review_request(&named, &desk.policies)
+        })
         .await?;
     let shown = review::show_review(&review);
     let hashes = match review.hashes {
@@ -222,7 +243,7 @@ pub async fn approve_request(
             return Ok(response);
         }
     };
-    let how = format!("page, rendering sha256:{}", shown.sha256);
+    let how = format!("page, session {}, rendering sha256:{}", person.id, shown.sha256);
     let proof = devices::check_proof(&desk, &person, &form, (&review.run, &hashes, &shown.sha256)).await?;
     let outcome = desk.approve_with(review.run, hashes, how, proof).await?;
     Ok(lead_to(&format!("/runs/{}", outcome.run)))
@@ -236,12 +257,7 @@ pub async fn deny_request(
     form: SentForm,
 ) -> PageAnswer {
     form.require_secret(&person.form)?;
-    let comment = form.text("comment").to_owned();
-    desk.call(move |desk| {
-        let who = desk.host.person_name();
-        desk.host.deny_request(&run, &who, Some(&comment))
-    })
-    .await?;
+    desk.deny(run, Some(form.text("comment").to_owned())).await?;
     Ok(lead_to("/"))
 }
 

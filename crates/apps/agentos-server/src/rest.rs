@@ -15,8 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::access::SessionKind;
-use crate::desk::SharedDesk;
+use crate::desk::{Lane, SharedDesk};
 use crate::events::stream_events;
 use crate::fault::RequestFault;
 
@@ -113,7 +112,9 @@ pub async fn list_requests(State(desk): State<SharedDesk>) -> RestAnswer {
 pub async fn show_request(State(desk): State<SharedDesk>, Path(run): Path<String>) -> RestAnswer {
     Ok(json(
         &desk
-            .call(move |desk| desk.host.review_request(&run, &desk.policies))
+            .call_in(Lane::Consent, move |desk| {
+                desk.host.review_request(&run, &desk.policies)
+            })
             .await?,
     ))
 }
@@ -125,7 +126,11 @@ pub async fn approve_request(
     body: Bytes,
 ) -> RestAnswer {
     let ApprovalBody { hashes } = parse(&body)?;
-    Ok(json(&desk.approve(run, hashes, "api".to_owned()).await?))
+    Ok(json(
+        &desk
+            .approve(run, hashes, "api, Unix socket of the user".to_owned())
+            .await?,
+    ))
 }
 
 /// `POST /api/requests/{run}/deny`
@@ -139,13 +144,7 @@ pub async fn deny_request(
         true => DenialBody::default(),
         false => parse(&body)?,
     };
-    let denied = desk
-        .call(move |desk| {
-            let who = desk.host.person_name();
-            desk.host.deny_request(&run, &who, comment.as_deref())
-        })
-        .await?;
-    Ok(json(&denied))
+    Ok(json(&desk.deny(run, comment).await?))
 }
 
 /// `POST /api/proposals`
@@ -228,23 +227,18 @@ pub async fn list_budgets(State(desk): State<SharedDesk>) -> RestAnswer {
 pub async fn verify_evidence(State(desk): State<SharedDesk>) -> RestAnswer {
     Ok(json(
         &desk
-            .call(|desk| desk.host.verify_evidence(&VerifySpec::default()))
+            .call_in(Lane::Long, |desk| {
+                desk.host.verify_evidence(&VerifySpec::default())
+            })
             .await?,
     ))
 }
 
 /// `GET /api/events`
 pub async fn listen(State(desk): State<SharedDesk>, headers: HeaderMap) -> Response {
-    stream_events(desk, &headers).await
-}
-
-/// `POST /api/codes`: a code that signs one browser in.
-pub async fn make_code(State(desk): State<SharedDesk>) -> RestAnswer {
-    let code = desk.access.make_code(SessionKind::Usual)?;
-    let link = format!("{}{}", desk.sign_in_link, code.expose());
-    Ok(json(
-        &serde_json::json!({ "version": 1, "code": code.expose(), "link": link }),
-    ))
+    stream_events(desk, &headers)
+        .await
+        .unwrap_or_else(|fault| RestFault(fault).into_response())
 }
 
 /// Every path that is not there.

@@ -1,30 +1,26 @@
-//! The paths of the service, and what every answer has in common.
+//! The paths of a repository's desk, and the headers of every answer.
 //!
-//! Owns: the table of paths, the check before each answer and the headers after it. Never: answers before the judge has decided.
-
-use std::sync::Arc;
+//! Owns: both tables. Never: decides who may ask; the door has decided before.
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::DefaultBodyLimit;
 use axum::http::HeaderValue;
 use axum::http::header::HeaderName;
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use axum::routing::{get, post};
 
 use crate::desk::SharedDesk;
-use crate::facts::{find_cookie, read_facts};
-use crate::fault::RequestFault;
-use crate::judge::{CallerKind, RequestKind, RequestRefusal, judge_request};
 use crate::mcp_route::add_agent_path;
-use crate::page::{self, SignedIn};
-use crate::rest::{self, RestFault};
+use crate::page;
+use crate::rest;
 use crate::v1;
-use crate::v1_fault::{find_wire, refuse_client};
 use crate::{metrics, openapi};
 
 /// Largest body: an answer of a model may be 10 MB.
 const LARGEST_BODY: usize = 12 << 20;
+
+/// Largest body of a form for signing in, which anybody can send.
+const LARGEST_SIGN_IN: usize = 4 << 10;
 
 /// Headers of every answer. `same-origin` and not `no-referrer`, which would make browsers send `Origin: null` with forms
 /// (Fetch, "append a request `Origin` header").
@@ -42,16 +38,8 @@ const HEADERS: [(&str, &str); 8] = [
     ("x-robots-tag", "noindex"),
 ];
 
-/// State of the check before each answer.
-#[derive(Clone)]
-struct DoorState {
-    desk: SharedDesk,
-    /// Own values of Host, on the listener that these paths belong to.
-    names: Arc<[String]>,
-}
-
-/// Makes the table of paths of a listener. `names` are its own values of Host.
-pub fn make_routes(desk: SharedDesk, names: Vec<String>) -> Router {
+/// Makes the table of paths of a desk. `names` are the values of Host under which agents reach it.
+pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
     let api = Router::new()
         .route("/api/status", get(rest::show_status))
         .route("/api/requests", get(rest::list_requests))
@@ -68,7 +56,6 @@ pub fn make_routes(desk: SharedDesk, names: Vec<String>) -> Router {
         .route("/api/budgets", get(rest::list_budgets))
         .route("/api/evidence", get(rest::verify_evidence))
         .route("/api/events", get(rest::listen))
-        .route("/api/codes", post(rest::make_code))
         .route("/api/openapi.json", get(openapi::show_document))
         .route("/metrics", get(metrics::show_metrics));
     let clients = Router::new()
@@ -78,7 +65,12 @@ pub fn make_routes(desk: SharedDesk, names: Vec<String>) -> Router {
         .route("/v1/messages", post(v1::create_message));
     let pages = Router::new()
         .route("/", get(page::show_inbox))
-        .route("/signin", get(page::show_sign_in).post(page::sign_in))
+        .route(
+            "/signin",
+            get(page::show_sign_in)
+                .post(page::sign_in)
+                .layer(DefaultBodyLimit::max(LARGEST_SIGN_IN)),
+        )
         .route("/signout", post(page::sign_out))
         .route("/requests/{run}", get(page::show_request))
         .route("/requests/{run}/review", get(page::show_review_part))
@@ -109,54 +101,18 @@ pub fn make_routes(desk: SharedDesk, names: Vec<String>) -> Router {
         .route("/static/style.css", get(page::serve_style))
         .route("/static/page.js", get(page::serve_script))
         .route("/static/device.js", get(page::serve_device_script));
-    let routes = add_agent_path(api.merge(clients).merge(pages), &desk, &names);
-    let door = DoorState {
-        desk: Arc::clone(&desk),
-        names: names.into(),
-    };
-    routes
+    add_agent_path(api.merge(clients).merge(pages), &desk, names)
         .fallback(rest::find_nothing)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .layer(middleware::from_fn_with_state(door, admit))
         .with_state(desk)
 }
 
-/// Lets a request through if the judge allows it, and adds the headers of every answer.
-async fn admit(State(door): State<DoorState>, request: Request, next: Next) -> Response {
-    let DoorState { desk, names } = door;
-    let (mut parts, body) = request.into_parts();
-    let facts = read_facts(&parts, &desk.access);
-    let path = parts.uri.path().to_owned();
-    let mut response = match judge_request(&facts, &names) {
-        Ok(caller) => {
-            if caller == CallerKind::Person
-                && let Some(cookie) = find_cookie(&parts.headers)
-                && let Some(session) = desk.access.find_session(&cookie)
-            {
-                parts.extensions.insert(SignedIn {
-                    cookie,
-                    form: session.form,
-                    kind: session.kind,
-                });
-            }
-            next.run(Request::from_parts(parts, body)).await
-        }
-        Err(RequestRefusal::SignedOut) if facts.kind == RequestKind::Page => page::to_sign_in(),
-        Err(refusal) => {
-            tracing::info!(code = refusal.code(), "request refused");
-            desk.metrics.count_refusal(refusal.code());
-            match find_wire(&path) {
-                Some(wire) => v1::write_fault(wire, &refuse_client(refusal)),
-                None => RestFault::from(RequestFault::from(refusal)).into_response(),
-            }
-        }
-    };
-    desk.metrics.count_request(&path, response.status().as_u16());
+/// Adds the headers of every answer.
+pub fn add_headers(response: &mut Response) {
     for (name, value) in HEADERS {
         let name = HeaderName::from_static(name);
         response
             .headers_mut()
             .insert(name, HeaderValue::from_static(value));
     }
-    response
 }

@@ -5,53 +5,48 @@
 //! | limit | against |
 //! |---|---|
 //! | 10 s for a request's head, also between two requests | clients that send a byte at a time, and idle sockets |
-//! | 60 s for a request's body | bodies that never end |
-//! | 512 connections; another one takes the place of the one that is idle for longest | floods, and thousands of idle sockets |
+//! | 60 s for a request's body, 5 s if its author is not known | bodies that never end |
+//! | 512 connections of the network, 64 of the Unix socket; another one takes the place of the one that is idle for longest | floods, and thousands of idle sockets |
 
 use std::convert::Infallible;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_host::{EffectError, Host, ServiceAddress};
+use agentos_host::{EffectError, Host, JoinOrder, ServiceAddress, ServiceLink, ServiceToken};
+use axum::body::Body;
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::{Service as _, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio::runtime::{Handle, Runtime};
 
-use crate::access::{ServiceAccess, SessionKind};
 use crate::args::ServerArgs;
 use crate::connections::{ConnectionSeat, OpenConnections};
-use crate::desk::ServiceDesk;
-use crate::routes::make_routes;
-use crate::timed_body::TimedBody;
+use crate::door::{Listener, ServiceDoor};
 
 /// Longest time for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// Longest time for the body of a request.
-const BODY_TIME: Duration = Duration::from_secs(60);
-/// Most connections at once.
+/// Most threads for work that may block: one for each connection, and for each place of the lanes. The system makes them as they are
+/// needed.
+const MOST_THREADS: usize = MOST_CONNECTIONS + MOST_LOCAL + 64;
+/// Most threads for the tools of agents.
+const MOST_AGENT_THREADS: usize = 12;
+/// Most connections of the network at once.
 const MOST_CONNECTIONS: usize = 512;
+/// Most connections of the Unix socket at once.
+const MOST_LOCAL: usize = 64;
 /// Largest head of a request.
 const LARGEST_HEAD: usize = 64 << 10;
 /// Pause after a connection could not be accepted.
 const RETRY_TIME: Duration = Duration::from_millis(50);
 /// Longest wait for open work at the end.
 const END_TIME: Duration = Duration::from_secs(5);
-
-/// Name for the link of a page. Cookies of `127.0.0.1` are sent to every service of this machine, whatever its port; browsers know
-/// that names below `localhost` are this machine (RFC 6761), and send the cookies of this one nowhere else. Safari asks the system.
-const PAGE_NAME: &str = if cfg!(target_os = "macos") {
-    "127.0.0.1"
-} else {
-    "agentos.localhost"
-};
 
 /// Listener on a Unix socket.
 #[cfg(unix)]
@@ -69,14 +64,6 @@ pub enum ServiceError {
     /// The address is in use, or not allowed.
     #[error("cannot listen on {0}: {1}; name another address with `--listen`, as in `--listen 127.0.0.1:0`")]
     Listen(SocketAddr, #[source] io::Error),
-    /// A service of this user listens there already.
-    #[error("a service runs on {address} already, for `{}`: `agentos open` opens its page", .repository.display())]
-    Running {
-        /// Address.
-        address: SocketAddr,
-        /// Repository of that service.
-        repository: PathBuf,
-    },
     /// The Unix socket cannot be made.
     #[error("cannot listen on `{}`: {source}", .path.display())]
     Socket {
@@ -97,103 +84,155 @@ impl ServiceError {
     /// Returns the exit status.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NotLoopback(_)
-            | Self::Running { .. }
-            | Self::Listen(..)
-            | Self::Socket { .. }
-            | Self::Runtime(_) => 2,
+            Self::NotLoopback(_) | Self::Listen(..) | Self::Socket { .. } | Self::Runtime(_) => 2,
             Self::Host(error) => agentos_api::ExitStatus::from(error.cause) as u8,
         }
     }
 }
 
-/// Serves until a signal ends the service.
+/// Serves until a signal ends the service. If a service of the user runs already, joins it with the repository and returns.
 ///
 /// # Errors
-/// If the service cannot begin.
+/// If the service cannot begin, or the running one refuses the repository.
 pub fn run_service(host: &Host, args: &ServerArgs) -> Result<(), ServiceError> {
     if !args.listen.ip().is_loopback() {
         return Err(ServiceError::NotLoopback(args.listen));
     }
-    // Before anything listens: a folder that is no repository is a slip of the caller.
-    host.open_requests()?;
-    let token = host.service_token(args.new_token)?;
-    let agent_token = host.agent_token(args.new_token)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        // Handlers only wait; the host's work is on the threads that may block.
-        .worker_threads(1)
-        .max_blocking_threads(16)
-        .enable_all()
-        .build()
-        .map_err(ServiceError::Runtime)?;
-    let served = runtime.block_on(serve(host, args, ServiceAccess::new(&token, &agent_token)));
+    let order = find_order(host, args)?;
+    // The lock ends with the process, whatever ends it.
+    let Some(_place) = host.take_service_place()? else {
+        let joined = host.join_service(&order)?;
+        let ServiceLink {
+            service,
+            repository,
+            link,
+        } = joined;
+        say(&format!(
+            "the service at {} serves {repository} too{}",
+            service.url,
+            describe_link(link.expose())
+        ));
+        return Ok(());
+    };
+    let runtime = start_runtime(MOST_THREADS)?;
+    // Work of agents that goes on after its call was given up takes threads of agents alone.
+    let agents = start_runtime(MOST_AGENT_THREADS)?;
+    let served = runtime.block_on(serve(host, args, &order, agents.handle()));
     host.retract_service();
+    agents.shutdown_background();
     // Streams of events never end by themselves.
     runtime.shutdown_timeout(END_TIME);
     served
 }
 
-async fn serve(host: &Host, args: &ServerArgs, access: ServiceAccess) -> Result<(), ServiceError> {
-    let failed = |error| explain_listen(host, args.listen, error);
+fn start_runtime(threads: usize) -> Result<Runtime, ServiceError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    // Handlers only wait; the host's work is on the threads that may block.
+    let builder = builder.worker_threads(1).max_blocking_threads(threads);
+    builder.enable_all().build().map_err(ServiceError::Runtime)
+}
+
+/// Returns the repository with which the service begins. Without a named one, a current folder in no repository is no mistake.
+fn find_order(host: &Host, args: &ServerArgs) -> Result<JoinOrder, ServiceError> {
+    let is_named = host.named_repository().is_some();
+    let cwd = &host.environment().cwd;
+    if let Err(error) = host.open_requests()
+        && (is_named || error.code != "not-a-repository")
+    {
+        return Err(error.into());
+    }
+    let folder = host.known_repository().map(|known| known.folder);
+    Ok(JoinOrder {
+        folder,
+        policies: args.policies.iter().map(|policy| cwd.join(policy)).collect(),
+    })
+}
+
+async fn serve(
+    host: &Host,
+    args: &ServerArgs,
+    order: &JoinOrder,
+    agents: &Handle,
+) -> Result<(), ServiceError> {
+    let failed = |error| ServiceError::Listen(args.listen, error);
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let code = access.make_code(SessionKind::Usual)?;
-    let folder = host.repository_dir();
-    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-    let page_host = if address.is_ipv4() { PAGE_NAME } else { "[::1]" };
-    let desk = Arc::new(ServiceDesk::new(
-        host.clone(),
-        access,
-        format!("http://{page_host}:{}/signin#", address.port()),
-        name.unwrap_or_else(|| folder.display().to_string()),
-        args.policies.clone(),
-    ));
+    let door = Arc::new(ServiceDoor::new(
+        host,
+        address.port(),
+        own_names(address),
+        agents,
+    )?);
+    let first = match order.folder {
+        Some(_) => Some(door.join(order)?),
+        None => None,
+    };
+    let adopted = host.adopt_old_tokens(host.known_repository().as_ref())?;
     let socket = bind_socket(host)?;
     host.announce_service(&ServiceAddress {
         version: 1,
         url: format!("http://{address}"),
         socket: socket.as_ref().map(|(_, path)| path.clone()),
         process: std::process::id(),
-        repository: folder,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
     })?;
-    let folder = host.service_folder()?;
-    let shorten = |name: &str| host.environment().shorten_below_home(&folder.join(name));
-    let greeting = format!(
-        "page  {}{}\nAPI   http://{address}/api, with the token of {}\nMCP   http://{address}/mcp, with the token of {}; it can propose and not approve\n\
-         The link signs one browser in, once. Ctrl-C ends the service.",
-        desk.sign_in_link,
-        code.expose(),
-        shorten("token"),
-        shorten("agent-token"),
-    );
-    // A closed standard output must not stop a service that others use.
-    let _ = writeln!(io::stdout(), "{greeting}");
-    let _ = io::stdout().flush();
-    drop(greeting);
+    let link = first.as_ref().map(|open| open.make_link()).transpose()?;
+    say(&greet(host, address, link.as_deref(), &adopted));
     let connections = OpenConnections::new(MOST_CONNECTIONS);
     if let Some((socket, _)) = socket {
-        // Programs name any host there; browsers cannot reach it.
-        let routes = make_routes(Arc::clone(&desk), vec!["localhost".to_owned()]);
-        tokio::spawn(accept_local(socket, routes, connections.clone()));
+        // Places of their own: whatever comes over the network, the user's own programs are answered.
+        let places = OpenConnections::new(MOST_LOCAL);
+        tokio::spawn(accept_local(socket, Arc::clone(&door), places));
     }
-    let routes = make_routes(desk, own_names(address));
     tokio::select! {
-        () = accept_all(listener, routes, connections) => {}
+        () = accept_all(listener, door, connections) => {}
         () = await_signal() => {}
     }
     Ok(())
 }
 
-/// Makes the error of an address on which nothing can listen.
-fn explain_listen(host: &Host, address: SocketAddr, error: io::Error) -> ServiceError {
-    let running = host.find_service().ok().flatten();
-    match running.filter(|running| running.url == format!("http://{address}")) {
-        Some(running) if error.kind() == io::ErrorKind::AddrInUse => ServiceError::Running {
-            address,
-            repository: running.repository,
-        },
-        Some(_) | None => ServiceError::Listen(address, error),
+/// Writes the first words of the service.
+fn greet(host: &Host, address: SocketAddr, link: Option<&str>, adopted: &[ServiceToken]) -> String {
+    let page = match link {
+        Some(link) => format!(
+            "page  `agentos open` opens it in your browser{}",
+            describe_link(link)
+        ),
+        None => "page  `agentos open` in a repository opens it in your browser".to_owned(),
+    };
+    let socket = host.service_folder().map(|folder| folder.join("socket"));
+    let socket = socket.map_or_else(
+        |_| String::new(),
+        |path| host.environment().shorten_below_home(&path),
+    );
+    let mut greeting = format!(
+        "{page}\nAPI   http://{address}, with a token of `agentos serve token add`; no token consents\n\
+         user  {socket}, where programs of yours need no token"
+    );
+    for token in adopted {
+        greeting.push_str(&format!(
+            "\nThe old file of tokens gave the token `{}`: it reaches `{}` alone and ends on {}.",
+            token.name,
+            token.scope.as_str(),
+            token.ends.as_str().get(..10).unwrap_or_default()
+        ));
     }
+    greeting.push_str("\nCtrl-C ends the service.");
+    greeting
+}
+
+/// Describes a link that signs a browser in, for a person at a terminal. A pipe may lead to a log, which others read.
+fn describe_link(link: &str) -> String {
+    match io::stdout().is_terminal() {
+        true => format!("\nlink  {link}\nThe link signs one browser in, once."),
+        false => String::new(),
+    }
+}
+
+fn say(text: &str) {
+    // A closed standard output must not stop a service that others use.
+    let _ = writeln!(io::stdout(), "{text}");
+    let _ = io::stdout().flush();
 }
 
 /// Binds the Unix socket, to which only files of this user lead. `None` where there are none, or its path would be too long.
@@ -233,13 +272,13 @@ fn own_names(address: SocketAddr) -> Vec<String> {
 }
 
 /// Accepts connections of the network, for ever.
-async fn accept_all(listener: TcpListener, routes: axum::Router, connections: OpenConnections) {
+async fn accept_all(listener: TcpListener, door: Arc<ServiceDoor>, connections: OpenConnections) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
                 // Otherwise a stream of small pieces waits 40 ms for each acknowledgement (Nagle and delayed ACK).
                 let _ = stream.set_nodelay(true);
-                seat_connection(stream, &routes, &connections).await;
+                seat_connection(stream, Listener::Network, &door, &connections).await;
             }
             // No descriptor is free, as a rule. The next one that closes makes room.
             Err(_) => tokio::time::sleep(RETRY_TIME).await,
@@ -249,25 +288,40 @@ async fn accept_all(listener: TcpListener, routes: axum::Router, connections: Op
 
 /// Accepts connections of the Unix socket, for ever.
 #[cfg(unix)]
-async fn accept_local(listener: LocalListener, routes: axum::Router, connections: OpenConnections) {
+async fn accept_local(listener: LocalListener, door: Arc<ServiceDoor>, connections: OpenConnections) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => seat_connection(stream, &routes, &connections).await,
+            Ok((stream, _)) if is_own(&stream) => {
+                seat_connection(stream, Listener::Socket, &door, &connections).await
+            }
+            // The folder of the socket lets no other user in. The superuser can open everything.
+            Ok(_) => {}
             Err(_) => tokio::time::sleep(RETRY_TIME).await,
         }
     }
 }
 
+/// Returns true if the process at the other end belongs to the user of the service, which made the socket's file.
+#[cfg(unix)]
+fn is_own(stream: &tokio::net::UnixStream) -> bool {
+    let place = stream.local_addr().ok();
+    let file = place.and_then(|place| std::fs::symlink_metadata(place.as_pathname()?).ok());
+    let own = file.map(|file| std::os::unix::fs::MetadataExt::uid(&file));
+    let peer = stream.peer_cred().map(|peer| peer.uid());
+    peer.is_ok_and(|peer| Some(peer) == own || peer == 0)
+}
+
 /// Accepts nothing: there is no such listener here.
 #[cfg(not(unix))]
-async fn accept_local(listener: LocalListener, _routes: axum::Router, _connections: OpenConnections) {
+async fn accept_local(listener: LocalListener, _door: Arc<ServiceDoor>, _connections: OpenConnections) {
     match listener {}
 }
 
 /// Serves a connection as soon as there is room for it. Further ones wait meanwhile in the system's queue.
 async fn seat_connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    routes: &axum::Router,
+    listener: Listener,
+    door: &Arc<ServiceDoor>,
     connections: &OpenConnections,
 ) {
     let seat = loop {
@@ -276,13 +330,13 @@ async fn seat_connection(
             None => tokio::time::sleep(RETRY_TIME).await,
         }
     };
-    let routes = routes.clone();
+    let door = Arc::clone(door);
     tokio::spawn(async move {
         tokio::select! {
             // First, so that no request begins on a connection that has lost its place.
             biased;
             () = seat.await_leave() => {}
-            () = serve_connection(stream, routes, &seat) => {}
+            () = serve_connection(stream, (listener, door), &seat) => {}
         }
     });
     // A new connection reads its request before others can take its place.
@@ -291,17 +345,14 @@ async fn seat_connection(
 
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    routes: axum::Router,
+    (listener, door): (Listener, Arc<ServiceDoor>),
     seat: &ConnectionSeat,
 ) {
-    let routes = TowerToHyperService::new(routes);
     let service = service_fn(|request: Request<Incoming>| {
-        let held = seat.hold_request();
-        let response = routes.call(request.map(|body| TimedBody::new(body, BODY_TIME)));
-        async {
-            let held = held.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionAborted))?;
-            let Ok(response) = response.await;
-            Ok::<_, io::Error>(response.map(|body| held.hold_body(body)))
+        let (door, seat) = (Arc::clone(&door), seat.name());
+        async move {
+            let answer = door.answer(listener, request.map(Body::new), &seat).await;
+            answer.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionAborted))
         }
     });
     let served = http1::Builder::new()

@@ -38,7 +38,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::Instant;
 
-use crate::desk::SharedDesk;
+use crate::desk::{Lane, ServiceDesk, SharedDesk};
 use crate::metrics::AnswerEnd;
 use crate::rest;
 use crate::v1_fault::to_client_fault;
@@ -134,7 +134,8 @@ async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: &[u8]) -> Res
         Ok(call) => call,
         Err(chat) => {
             let (name, own) = (request.model.clone(), turn.clone());
-            let prepared = desk.call(move |desk| desk.models.prepare_call(&name, *chat, &own));
+            let work = move |desk: &ServiceDesk| desk.models.prepare_call(&name, *chat, &own);
+            let prepared = desk.call_in(Lane::Models, work);
             match prepared.await {
                 Ok(call) => call,
                 Err(fault) => return write_fault(wire, &to_client_fault(&fault.error)),

@@ -11,7 +11,7 @@ use crate::judge::RequestRefusal;
 /// Converts a failure for a client. The hint is part of the message: clients show nothing else.
 pub fn to_client_fault(error: &EffectError) -> ClientFault {
     let kind = match (error.code.as_str(), error.cause) {
-        ("unknown-model", _) => FaultKind::NotFound,
+        ("unknown-model" | "not-served", _) => FaultKind::NotFound,
         ("context-length", _) => FaultKind::Request,
         // A key of the user at the vendor, not the token of this service.
         ("no-key" | "unauthorized" | "wrong-key", _) => FaultKind::Server,
@@ -59,10 +59,15 @@ pub fn find_wire(path: &str) -> Option<ClientWire> {
 /// Converts a refusal for a client.
 pub fn refuse_client(refusal: RequestRefusal) -> ClientFault {
     let kind = match refusal {
-        RequestRefusal::SignedOut | RequestRefusal::WrongToken => FaultKind::Authentication,
-        RequestRefusal::WrongHost | RequestRefusal::ForeignSite | RequestRefusal::InFrame => {
-            FaultKind::Permission
+        RequestRefusal::SignedOut | RequestRefusal::WrongToken | RequestRefusal::EndedToken => {
+            FaultKind::Authentication
         }
+        RequestRefusal::WrongHost
+        | RequestRefusal::WrongDoor
+        | RequestRefusal::WrongScope(_)
+        | RequestRefusal::NeedsPerson
+        | RequestRefusal::ForeignSite
+        | RequestRefusal::InFrame => FaultKind::Permission,
         RequestRefusal::SecretInAddress
         | RequestRefusal::NoUpgrade
         | RequestRefusal::WrongType

@@ -2,7 +2,7 @@
 //!
 //! Owns: one connection for each request. Never: follows a redirect, or repairs an answer.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::TcpStream;
 
 /// Answer of a server.
@@ -37,21 +37,37 @@ pub fn begin_request(address: &str, request: &[u8]) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
+/// Sends bytes over the Unix socket at a path, and reads until the other side closes.
+///
+/// # Errors
+/// If nobody listens there, or the connection breaks before an answer.
+#[cfg(unix)]
+pub fn send_local(socket: &std::path::Path, request: &[u8]) -> io::Result<RawAnswer> {
+    let mut stream = std::os::unix::net::UnixStream::connect(socket)?;
+    // A server that refuses a request may end before it has read all of it; its answer counts.
+    let _ = stream.write_all(request);
+    Ok(read_answer(&mut stream))
+}
+
 /// Sends bytes to an address such as `127.0.0.1:80`, and reads until the other side closes.
 ///
 /// # Errors
 /// If nobody listens there, or the connection breaks before an answer.
 pub fn send_bytes(address: &str, request: &[u8]) -> io::Result<RawAnswer> {
     let mut stream = begin_request(address, request)?;
+    Ok(read_answer(&mut stream))
+}
+
+fn read_answer(stream: &mut impl io::Read) -> RawAnswer {
     let mut bytes = Vec::new();
     // A server that refuses a request may reset the connection; what came before counts.
     let _ = stream.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
-    Ok(RawAnswer {
+    RawAnswer {
         status: status.unwrap_or(0),
         head: head.to_owned(),
         body: body.to_owned(),
-    })
+    }
 }

@@ -14,5 +14,5 @@ mod store;
 pub use error::CredentialError;
 pub use file::FileStore;
 pub use keyring_store::KeyringStore;
-pub use own_file::{lock_own_file, remove_own_file, replace_own_file};
+pub use own_file::{lock_own_file, remove_own_file, replace_own_file, try_lock_own_file};
 pub use store::{FoundKey, KeyLookup, SecretStore, StoreKind, find_key};

@@ -14,6 +14,13 @@ use crate::{CredentialError, owner_only};
 /// # Errors
 /// [`CredentialError::Io`] if the file of the lock, which has the ending `.lock`, cannot be made or locked.
 pub fn lock_own_file(path: &Path) -> Result<fs::File, CredentialError> {
+    let (file, name) = open_lock(path)?;
+    file.lock().map_err(io_error("lock", &name))?;
+    Ok(file)
+}
+
+/// Opens the file of a lock, and returns its path.
+fn open_lock(path: &Path) -> Result<(fs::File, PathBuf), CredentialError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         owner_only::create_folder(folder).map_err(io_error("make", folder))?;
     }
@@ -22,8 +29,20 @@ pub fn lock_own_file(path: &Path) -> Result<fs::File, CredentialError> {
     name.push(".lock");
     let name = PathBuf::from(name);
     let file = owner_only::lock_file(&name).map_err(io_error("open", &name))?;
-    file.lock().map_err(io_error("lock", &name))?;
-    Ok(file)
+    Ok((file, name))
+}
+
+/// Locks the file `path` as [`lock_own_file`] does, without waiting. `None` if another process has the lock.
+///
+/// # Errors
+/// [`CredentialError::Io`] if the file of the lock cannot be made or locked.
+pub fn try_lock_own_file(path: &Path) -> Result<Option<fs::File>, CredentialError> {
+    let (file, name) = open_lock(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(source)) => Err(io_error("lock", &name)(source)),
+    }
 }
 
 /// Writes `text` to `path` atomically, readable by its owner only. Creates missing folders.

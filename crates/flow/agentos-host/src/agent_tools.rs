@@ -14,8 +14,10 @@
 //! | `verify_evidence` | none | whether the evidence is whole |
 //!
 //! The agent may be anybody's, and its model may be anywhere: policy judges it as the provider `mcp` in the cloud. The name by which it
-//! introduces itself is text without authority.
+//! introduces itself is text without authority. An agent asks about, withdraws and reads the comments on its own proposals alone: those of its
+//! token, or, for an agent that is a program of the user, those under its name.
 
+mod proposer;
 mod report;
 mod specs;
 
@@ -32,6 +34,7 @@ use agentos_model::ToolCall;
 use agentos_tool::ExecutionMode;
 use serde_json::Value;
 
+use self::proposer::Proposer;
 pub use report::{ProposalReport, ProposalState};
 pub use specs::{AgentTool, AgentToolEffect};
 
@@ -52,8 +55,6 @@ const TEXT_LIMIT: TextLimit = TextLimit {
 };
 /// Longest verification of the evidence, which reads all of it.
 const VERIFY_TIME: Duration = Duration::from_secs(120);
-/// Longest name of an agent in a record, in characters.
-const LONGEST_NAME: usize = 64;
 
 /// The order for the tools of an agent.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +63,8 @@ pub struct AgentToolsSpec {
     pub session: SessionOptions,
     /// Name by which the agent introduced itself. Untrusted.
     pub client: String,
+    /// Name of the token with which the agent reached a service. `None` for an agent that is a program of the user.
+    pub token: Option<String>,
 }
 
 /// Answer of a tool.
@@ -83,6 +86,7 @@ pub struct AgentTools(Arc<ToolsContext>);
 
 struct ToolsContext {
     host: Host,
+    proposer: Proposer,
     repository: RepositoryTools,
     /// Limits on calls, which last as long as the connection.
     calls: Mutex<ToolSession>,
@@ -92,6 +96,7 @@ impl AgentTools {
     /// Makes the tools for the repository of a host. Must be called within a runtime that has timers.
     #[must_use]
     pub fn new(host: Host, spec: AgentToolsSpec) -> Self {
+        let proposer = Proposer::new(&spec.client, spec.token.as_deref());
         let repository = RepositoryTools::new(
             host.clone(),
             RepositoryToolsSpec {
@@ -106,11 +111,12 @@ impl AgentTools {
                 },
                 receivers: Vec::new(),
                 consent: ConsentMode::Queue,
-                conversation: describe_agent(&spec.client),
+                conversation: proposer.task().to_owned(),
             },
         );
         Self(Arc::new(ToolsContext {
             host,
+            proposer,
             repository,
             calls: Mutex::new(ToolSession::new()),
         }))
@@ -174,7 +180,8 @@ impl AgentTools {
         }
         let (context, call) = (Arc::clone(&self.0), call.clone());
         // The tape and git are read with blocking calls.
-        let work = tokio::task::spawn_blocking(move || report::answer_own(&context.host, &call));
+        let work =
+            tokio::task::spawn_blocking(move || report::answer_own(&context.host, &context.proposer, &call));
         work.await
             .unwrap_or_else(|_| AgentAnswer::from_failure("internal", "The tool failed unexpectedly."))
     }
@@ -213,8 +220,10 @@ impl AgentTools {
                 code: answer.code,
             };
         };
-        let host = self.0.host.clone();
-        let read = tokio::task::spawn_blocking(move || report::read_proposal(&host, run.as_str()));
+        let context = Arc::clone(&self.0);
+        let read = tokio::task::spawn_blocking(move || {
+            report::read_proposal(&context.host, &context.proposer, run.as_str())
+        });
         let data = match read.await {
             Ok(Ok(report)) => serde_json::to_value(report).ok(),
             // The words of the answer are complete without it.
@@ -238,19 +247,6 @@ impl AgentAnswer {
             is_error: true,
             code: Some(code.into()),
         }
-    }
-}
-
-/// Describes an agent for a record.
-fn describe_agent(client: &str) -> String {
-    let name: String = client
-        .chars()
-        .filter(|char| !char.is_control())
-        .take(LONGEST_NAME)
-        .collect();
-    match name.trim() {
-        "" => "proposed by an agent over MCP".to_owned(),
-        name => format!("proposed by the agent `{name}` over MCP"),
     }
 }
 

@@ -1,10 +1,11 @@
-//! Reading files with a size limit.
+//! Reading files with a size limit, and noticing that a file was changed.
 //!
 //! Owns: reading a recording, a policy, a profile file, a key. Never: reads without a limit.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::SystemTime;
 
 use agentos_durable::{LinkRule, open_regular_file};
 use agentos_engine::Cause;
@@ -15,6 +16,30 @@ use crate::error::usage_error;
 
 /// Largest answer that is read, in bytes. Landing has the finer limits.
 pub const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// State of a file. Two changes in place within one tick of the file system's clock that keep the length look the same; a file that is
+/// replaced by another one has another number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileMark {
+    changed: Option<SystemTime>,
+    len: u64,
+    /// Number of the file in its file system. 0 on systems without such numbers.
+    number: u64,
+}
+
+/// Reads the state of a file. `None` if there is no file. A link is followed: a user may keep the settings elsewhere.
+pub(crate) fn read_mark(path: &Path) -> Option<FileMark> {
+    let found = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&found);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some(FileMark {
+        changed: found.modified().ok(),
+        len: found.len(),
+        number,
+    })
+}
 
 /// Reads a file of at most `limit` bytes.
 ///

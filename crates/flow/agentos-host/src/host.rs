@@ -21,6 +21,8 @@ use crate::repository;
 pub struct Host {
     environment: Arc<Environment>,
     repository: Option<PathBuf>,
+    /// True if the calls belong to no repository, wherever the current folder is.
+    is_outside: bool,
     observer: SharedObserver,
     is_attended: bool,
     /// Looks at the machine at the side, from the first turn that needs them.
@@ -35,6 +37,7 @@ impl Host {
         Self {
             environment: Arc::new(environment),
             repository: None,
+            is_outside: false,
             observer: SharedObserver(Arc::new(SilentObserver)),
             is_attended: false,
             monitor: Arc::default(),
@@ -44,7 +47,16 @@ impl Host {
     /// Chooses the repository around this folder; a relative path is below the current folder. `None` keeps the current folder.
     #[must_use]
     pub fn with_repository(mut self, folder: Option<PathBuf>) -> Self {
+        self.is_outside = false;
         self.repository = folder;
+        self
+    }
+
+    /// Makes a host whose calls belong to no repository, such as a service's answers for a user who names none.
+    #[must_use]
+    pub fn without_repository(mut self) -> Self {
+        self.repository = None;
+        self.is_outside = true;
         self
     }
 
@@ -89,6 +101,11 @@ impl Host {
     #[must_use]
     pub fn git_editor(&self) -> Option<String> {
         repository::open(self).ok()?.user_editor()
+    }
+
+    /// Returns true if the calls belong to no repository.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.is_outside
     }
 
     /// Returns true if a person waits for each call.

@@ -101,6 +101,7 @@ mod servers;
 mod service_files;
 mod service_link;
 mod service_models;
+mod service_tokens;
 mod session;
 mod session_export;
 mod sessions;
@@ -223,6 +224,7 @@ pub use published::PublishSpec;
 pub use queue_walk::{DiffPart, WalkEffect, WalkState};
 pub use reexec::reexec_hook;
 pub use reland::RelandSpec;
+pub use repository_id::KnownRepository;
 pub use requests::{DeniedRequest, OpenRequests, PreviewedRequest};
 pub use retry::RetrySpec;
 pub use rules::{
@@ -240,8 +242,12 @@ pub use runtime::block_on;
 pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};
 pub use service_files::{ServiceAddress, make_secret};
-pub use service_link::ServiceLink;
+pub use service_link::{JOIN_PATH, JoinAnswer, JoinOrder, ServiceLink};
 pub use service_models::{OfferedModel, ServedEnd, ServedEvent, ServiceModels};
+pub use service_tokens::{
+    ListedToken, MadeToken, NewToken, ServiceToken, TokenAnswer, TokenLife, TokenList, TokenRepository,
+    TokenScope, TokenTable, TokenWatch, USUAL_TOKEN_DAYS,
+};
 pub use session::RecoverReport;
 pub use session_export::{ExportedTurn, SessionExport};
 pub use sessions::{

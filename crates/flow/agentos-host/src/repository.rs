@@ -41,6 +41,9 @@ use crate::watched_base::WatchedBase;
 /// # Errors
 /// If there is no repository, or its configuration cannot be read.
 pub fn open(host: &Host) -> Result<Repository, EffectError> {
+    if host.is_outside() {
+        return Err(repo_error(&RepoError::NotARepository(host.repository_dir())));
+    }
     let found = Repository::discover(&host.repository_dir()).map_err(|error| repo_error(&error))?;
     let found = found
         .with_config(host.environment().git_config())

@@ -36,6 +36,7 @@ use crate::rules::{PolicyCheck, PolicyExplain, PolicyLint, PolicyShow};
 use crate::run_log::RunLog;
 use crate::run_story::RunStory;
 use crate::schema_text::{format_schema, generate_schema};
+use crate::service_tokens::TokenList;
 use crate::session::RecoverReport;
 use crate::session_export::SessionExport;
 use crate::sessions::{SessionChange, SessionList, SessionSearch, SessionStory};
@@ -151,6 +152,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("run-event", generate_schema::<EventReport>),
     ("run-log", generate_schema::<RunLog>),
     ("run-story", generate_schema::<RunStory>),
+    ("service-tokens", generate_schema::<TokenList>),
     ("settings", settings_schema),
     ("status", generate_schema::<StatusReport>),
     ("store-rebuild", generate_schema::<RebuildReport>),

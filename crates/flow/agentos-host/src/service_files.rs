@@ -1,19 +1,20 @@
-//! Files of a local service: the secret by which programs of this user are known, and the address at which they find it.
+//! Files of the user's local service: the place that only one service has, its socket, and the address at which it is found.
 //!
-//! Owns: both files, in the folder of the user's state, readable by their owner only. Never: shows the secret in an error or a
-//! record.
+//! Owns: these files, in the folder of the user's state, which only its owner can enter. Never: has a secret in one, except in the page
+//! that leads a browser to the service.
 //!
 //! | file in the folder `server` | content | life |
 //! |---|---|---|
-//! | `token` | the secret | until it is replaced |
-//! | `socket` | the service's Unix socket | while a service runs; the next one replaces it |
+//! | `service.lock` | nothing; the running service has its lock | for ever; the system gives the lock up when the process ends |
+//! | `socket` | the service's Unix socket, over which programs of the user have every right of the user | while a service runs; the next service replaces it |
 //! | `open.html` | a page that leads a browser to the service, with a code that is used once | until it is written again |
-//! | `agent-token` | a secret for agents, with which they can read and propose alone | until it is replaced |
-//! | `address.json` | [`ServiceAddress`] | while a service runs; one that was killed leaves it, and its reader finds nobody there |
+//! | `tokens.json` | the tokens of programs, without their secrets | see `service_tokens` |
+//! | `address.json` | [`ServiceAddress`] | while a service runs; a killed service leaves it, and its reader finds no service there |
 
+use std::fs::File;
 use std::path::PathBuf;
 
-use agentos_credentials::remove_own_file;
+use agentos_credentials::{remove_own_file, try_lock_own_file};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_evidence::make_random_text;
@@ -45,8 +46,9 @@ pub struct ServiceAddress {
     pub socket: Option<PathBuf>,
     /// Process of the service.
     pub process: u32,
-    /// Folder of its repository.
-    pub repository: PathBuf,
+    /// Version of the program.
+    #[serde(default)]
+    pub program: String,
 }
 
 /// Makes a secret of 256 random bits, as hexadecimal digits.
@@ -59,40 +61,14 @@ pub fn make_secret() -> Result<Secret, EffectError> {
 }
 
 impl Host {
-    /// Reads the secret of the user's service, and makes it if there is none. With `replace`, the old one is not valid any more.
+    /// Takes the place of this user's only service, until the returned file is dropped. `None` if a service has it.
     ///
     /// # Errors
-    /// If there is no home folder, others can change the file, or it cannot be written.
-    pub fn service_token(&self, replace: bool) -> Result<Secret, EffectError> {
-        self.read_token("token", replace)
-    }
-
-    /// Reads the secret that the user gives to agents, and makes it if there is none. Whoever knows it can read and propose, and
-    /// cannot approve: the settings of an agent are readable for the agent.
-    ///
-    /// # Errors
-    /// If there is no home folder, others can change the file, or it cannot be written.
-    pub fn agent_token(&self, replace: bool) -> Result<Secret, EffectError> {
-        self.read_token("agent-token", replace)
-    }
-
-    fn read_token(&self, name: &str, replace: bool) -> Result<Secret, EffectError> {
-        let path = self.service_folder()?.join(name);
-        // Two services that start at once must know the same secret.
-        let _lock = lock_own_text(&path, CODE)?;
-        let known = match replace {
-            true => None,
-            false => read_own_text(self.environment(), &path, CODE, LARGEST)?,
-        };
-        if let Some(known) = known
-            .map(|text| text.trim().to_owned())
-            .filter(|text| !text.is_empty())
-        {
-            return Ok(Secret::new(&known));
-        }
-        let made = make_secret()?;
-        write_own_text(&path, &format!("{}\n", made.expose()), CODE)?;
-        Ok(made)
+    /// If the file of the lock cannot be made.
+    pub fn take_service_place(&self) -> Result<Option<File>, EffectError> {
+        let path = self.service_folder()?.join("service");
+        let lock = try_lock_own_file(&path);
+        lock.map_err(|error| EffectError::from_error(Cause::Usage, CODE, &error))
     }
 
     /// Writes where this user's service is found.

@@ -369,7 +369,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
 fn all_examples() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
     let more = super::chat::SESSION_EXAMPLES
         .iter()
-        .chain(super::pool::POOL_EXAMPLES);
+        .chain(super::pool::POOL_EXAMPLES)
+        .chain(super::service_token::TOKEN_EXAMPLES);
     EXAMPLES.iter().chain(more)
 }
 

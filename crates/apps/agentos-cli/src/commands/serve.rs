@@ -4,12 +4,19 @@
 
 use std::ffi::OsString;
 
+use agentos_host::JoinOrder;
+
 use crate::app::{App, Done, output_failed};
 use crate::args::serve::{OpenArgs, ServeArgs};
+use crate::args::service_token::ServeVerb;
+use crate::commands::service_token::run_token_verb;
 use crate::exit::Exit;
 
 /// Starts the service in the place of this program.
 pub fn start_service(app: &App, args: &ServeArgs) -> Done {
+    if let Some(ServeVerb::Token(verb)) = &args.verb {
+        return run_token_verb(app, verb);
+    }
     let mut words: Vec<OsString> = Vec::new();
     if let Some(repository) = app.host.named_repository() {
         words.extend(["--repo".into(), repository.into()]);
@@ -20,7 +27,6 @@ pub fn start_service(app: &App, args: &ServeArgs) -> Done {
     for policy in &args.policies {
         words.extend(["--policy".into(), policy.into()]);
     }
-    words.extend(args.new_token.then(|| "--new-token".into()));
     let status = app.host.run_program("agentos-server", &words)?;
     Ok(match status {
         0 => Exit::Done,
@@ -30,11 +36,14 @@ pub fn start_service(app: &App, args: &ServeArgs) -> Done {
 
 /// Opens the page of the running service.
 pub fn open_page(app: &App, args: &OpenArgs) -> Done {
-    let link = app.host.request_service_link()?;
+    let link = app.host.join_service(&JoinOrder {
+        folder: app.host.known_repository().map(|known| known.folder),
+        policies: Vec::new(),
+    })?;
     if !args.print && app.host.open_service_link(&link)? {
         app.printer.show_note(&format!(
             "the page of {} is open in your browser",
-            link.service.url
+            link.repository
         ));
         return Ok(Exit::Done);
     }

@@ -2,67 +2,107 @@
 
 use super::*;
 
-const OWN: &str = "http://127.0.0.1:7417";
+const OWN: &str = "http://ab.agentos.localhost:7417";
+const HOST: &str = "ab.agentos.localhost:7417";
 
-fn names() -> Vec<String> {
-    ["127.0.0.1:7417", "localhost:7417", "agentos.localhost:7417"]
-        .map(str::to_owned)
-        .to_vec()
-}
-
-/// A request that is allowed, of each kind.
-fn allowed(kind: RequestKind) -> RequestFacts {
-    let (is_form, is_effect) = (
-        matches!(kind, RequestKind::Form | RequestKind::SignIn),
-        kind == RequestKind::Effect,
-    );
+/// A request that is allowed at a door.
+fn allowed(door: DoorKind, kind: RequestKind) -> RequestFacts {
+    let is_form = matches!(kind, RequestKind::Form | RequestKind::SignIn);
+    let is_effect = matches!(kind, RequestKind::Effect | RequestKind::Owner);
     RequestFacts {
+        door: Some(door),
         kind,
         is_read: !is_form && !is_effect,
-        hosts: vec!["127.0.0.1:7417".to_owned()],
+        hosts: vec![HOST.to_owned()],
         origins: is_form.then(|| OWN.to_owned()).into_iter().collect(),
         fetch_site: None,
         fetch_mode: None,
         fetch_target: None,
-        media_type: match kind {
-            RequestKind::Form | RequestKind::SignIn => Some("application/x-www-form-urlencoded".to_owned()),
-            RequestKind::Effect => Some("application/json".to_owned()),
-            _ => None,
+        media_type: if is_form {
+            Some("application/x-www-form-urlencoded".to_owned())
+        } else {
+            is_effect.then(|| "application/json".to_owned())
         },
         has_query_secret: false,
         is_upgrade: false,
-        token: if is_effect {
-            SecretState::Right
-        } else {
-            SecretState::Missing
+        token: match (door, kind) {
+            (DoorKind::Fixed, RequestKind::Models) => TokenState::Valid(TokenScope::Models),
+            (DoorKind::Fixed, RequestKind::Agent) => TokenState::Valid(TokenScope::Agent),
+            (DoorKind::Fixed, RequestKind::Data) => TokenState::Valid(TokenScope::Read),
+            _ => TokenState::Missing,
         },
-        agent_token: if kind == RequestKind::Agent {
-            SecretState::Right
-        } else {
-            SecretState::Missing
-        },
-        cookie: if is_effect || kind == RequestKind::Agent {
-            SecretState::Missing
-        } else {
-            SecretState::Right
-        },
+        has_session: door == DoorKind::Page,
     }
 }
 
-const KINDS: [(RequestKind, CallerKind); 7] = [
-    (RequestKind::Public, CallerKind::Anybody),
-    (RequestKind::SignIn, CallerKind::Anybody),
-    (RequestKind::Page, CallerKind::Person),
-    (RequestKind::Form, CallerKind::Person),
-    (RequestKind::Data, CallerKind::Person),
-    (RequestKind::Effect, CallerKind::Program),
-    (RequestKind::Agent, CallerKind::Agent),
+const KINDS: [RequestKind; 10] = [
+    RequestKind::Public,
+    RequestKind::SignIn,
+    RequestKind::Page,
+    RequestKind::Form,
+    RequestKind::Models,
+    RequestKind::Data,
+    RequestKind::Effect,
+    RequestKind::Agent,
+    RequestKind::Owner,
+    RequestKind::Unknown,
+];
+
+/// Everything that is answered: the door, the kind and the caller. Every other pair is refused.
+const ANSWERED: [(DoorKind, RequestKind, CallerKind); 16] = [
+    (DoorKind::Socket, RequestKind::Public, CallerKind::Anybody),
+    (DoorKind::Socket, RequestKind::Models, CallerKind::Owner),
+    (DoorKind::Socket, RequestKind::Data, CallerKind::Owner),
+    (DoorKind::Socket, RequestKind::Effect, CallerKind::Owner),
+    (DoorKind::Socket, RequestKind::Agent, CallerKind::Owner),
+    (DoorKind::Socket, RequestKind::Owner, CallerKind::Owner),
+    (DoorKind::Fixed, RequestKind::Public, CallerKind::Anybody),
+    (DoorKind::Fixed, RequestKind::Page, CallerKind::Stranger),
+    (DoorKind::Fixed, RequestKind::Models, CallerKind::Token),
+    (DoorKind::Fixed, RequestKind::Data, CallerKind::Token),
+    (DoorKind::Fixed, RequestKind::Agent, CallerKind::Token),
+    (DoorKind::Page, RequestKind::Public, CallerKind::Anybody),
+    (DoorKind::Page, RequestKind::SignIn, CallerKind::Anybody),
+    (DoorKind::Page, RequestKind::Page, CallerKind::Person),
+    (DoorKind::Page, RequestKind::Form, CallerKind::Person),
+    (DoorKind::Page, RequestKind::Data, CallerKind::Person),
 ];
 
 #[test]
-fn each_kind_has_a_request_that_is_allowed() {
-    for (kind, caller) in KINDS {
-        assert_eq!(judge_request(&allowed(kind), &names()), Ok(caller), "{kind:?}");
+fn each_door_answers_its_own_kinds_alone() {
+    for door in [DoorKind::Socket, DoorKind::Fixed, DoorKind::Page] {
+        for kind in KINDS {
+            let found = judge_request(&allowed(door, kind)).ok();
+            let listed = ANSWERED
+                .iter()
+                .find(|(of, known, _)| (*of, *known) == (door, kind));
+            assert_eq!(found, listed.map(|(_, _, caller)| *caller), "{door:?} {kind:?}");
+        }
+    }
+}
+
+#[test]
+fn no_token_and_no_cookie_reaches_more_than_its_scope() {
+    let scopes = [TokenScope::Models, TokenScope::Agent, TokenScope::Read];
+    let mut tokens = vec![TokenState::Missing, TokenState::Unknown, TokenState::Ended];
+    tokens.extend(scopes.map(TokenState::Valid));
+    for token in tokens {
+        let own = match token {
+            TokenState::Valid(TokenScope::Models) => Some(RequestKind::Models),
+            TokenState::Valid(TokenScope::Agent) => Some(RequestKind::Agent),
+            TokenState::Valid(TokenScope::Read) => Some(RequestKind::Data),
+            _ => None,
+        };
+        for kind in KINDS {
+            let facts = RequestFacts {
+                token,
+                has_session: true,
+                ..allowed(DoorKind::Fixed, kind)
+            };
+            let is_open = matches!(kind, RequestKind::Public | RequestKind::Page);
+            let expected = Some(kind) == own || is_open;
+            assert_eq!(judge_request(&facts).is_ok(), expected, "{token:?} {kind:?}");
+        }
     }
 }
 
@@ -70,44 +110,14 @@ fn each_kind_has_a_request_that_is_allowed() {
 fn a_foreign_name_or_site_is_refused_for_every_kind() {
     use RequestRefusal::{ForeignSite, InFrame, NoUpgrade, SecretInAddress, WrongHost};
     type Change = fn(&mut RequestFacts);
-    let cases: [(&str, Change, RequestRefusal); 19] = [
+    let cases: [(&str, Change, RequestRefusal); 13] = [
         ("no host", |f| f.hosts.clear(), WrongHost),
         (
             "two hosts",
             |f| f.hosts.push("127.0.0.1:7417".to_owned()),
             WrongHost,
         ),
-        (
-            "rebinding",
-            |f| f.hosts = vec!["evil.example:7417".to_owned()],
-            WrongHost,
-        ),
-        (
-            "another port",
-            |f| f.hosts = vec!["127.0.0.1:80".to_owned()],
-            WrongHost,
-        ),
-        ("no port", |f| f.hosts = vec!["127.0.0.1".to_owned()], WrongHost),
-        (
-            "below localhost",
-            |f| f.hosts = vec!["evil.localhost:7417".to_owned()],
-            WrongHost,
-        ),
-        (
-            "looks like loopback",
-            |f| f.hosts = vec!["127.0.0.1.nip.io:7417".to_owned()],
-            WrongHost,
-        ),
-        (
-            "all addresses",
-            |f| f.hosts = vec!["0.0.0.0:7417".to_owned()],
-            WrongHost,
-        ),
-        (
-            "a dot at the end",
-            |f| f.hosts = vec!["localhost.:7417".to_owned()],
-            WrongHost,
-        ),
+        ("a foreign name", |f| f.door = None, WrongHost),
         (
             "another origin",
             |f| f.origins = vec!["http://evil.example".to_owned()],
@@ -120,7 +130,7 @@ fn a_foreign_name_or_site_is_refused_for_every_kind() {
         ),
         (
             "another own name's origin",
-            |f| f.origins = vec!["http://localhost:7417".to_owned()],
+            |f| f.origins = vec!["http://cd.agentos.localhost:7417".to_owned()],
             ForeignSite,
         ),
         (
@@ -151,103 +161,128 @@ fn a_foreign_name_or_site_is_refused_for_every_kind() {
             SecretInAddress,
         ),
     ];
-    for (kind, _) in KINDS {
+    for (door, kind, _) in ANSWERED {
         for (name, change, refusal) in &cases {
-            let mut facts = allowed(kind);
+            let mut facts = allowed(door, kind);
             change(&mut facts);
-            assert_eq!(judge_request(&facts, &names()), Err(*refusal), "{kind:?}: {name}");
+            assert_eq!(judge_request(&facts), Err(*refusal), "{door:?} {kind:?}: {name}");
         }
     }
 }
 
 #[test]
 fn a_link_of_another_site_may_lead_here_and_may_do_nothing() {
-    for (kind, caller) in KINDS {
+    for (door, kind, caller) in ANSWERED {
         let facts = RequestFacts {
             fetch_site: Some("cross-site".to_owned()),
             fetch_mode: Some("navigate".to_owned()),
             fetch_target: Some("document".to_owned()),
-            ..allowed(kind)
+            ..allowed(door, kind)
         };
-        let expected = match kind {
-            RequestKind::Form | RequestKind::SignIn | RequestKind::Effect => Err(RequestRefusal::ForeignSite),
-            _ => Ok(caller),
-        };
-        assert_eq!(judge_request(&facts, &names()), expected, "{kind:?}");
+        let found = judge_request(&facts);
+        match facts.is_read {
+            true => assert_eq!(found, Ok(caller), "{kind:?}"),
+            false => assert_eq!(found, Err(RequestRefusal::ForeignSite), "{kind:?}"),
+        }
     }
 }
 
 #[test]
 fn an_effect_needs_its_own_secret_and_type() {
-    use RequestKind::{Data, Effect, Form, Page, SignIn, Unknown};
-    use RequestRefusal::{ForeignSite, SignedOut, WrongMethod, WrongToken, WrongType};
+    use DoorKind::{Fixed, Page, Socket};
+    use RequestRefusal::{EndedToken, ForeignSite, SignedOut, WrongToken, WrongType};
     type Change = fn(&mut RequestFacts);
-    let cases: [(RequestKind, &str, Change, RequestRefusal); 16] = [
-        (Page, "no cookie", |f| f.cookie = SecretState::Missing, SignedOut),
+    fn plain(facts: &mut RequestFacts) {
+        facts.media_type = Some("text/plain".to_owned());
+    }
+    fn multipart(facts: &mut RequestFacts) {
+        facts.media_type = Some("multipart/form-data".to_owned());
+    }
+    fn posted_form(facts: &mut RequestFacts) {
+        facts.is_read = false;
+        facts.media_type = Some("application/x-www-form-urlencoded".to_owned());
+    }
+    let cases: [(DoorKind, RequestKind, &str, Change, RequestRefusal); 16] = [
         (
             Page,
-            "another cookie",
-            |f| f.cookie = SecretState::Wrong,
-            SignedOut,
-        ),
-        (Form, "no cookie", |f| f.cookie = SecretState::Missing, SignedOut),
-        (Form, "no origin", |f| f.origins.clear(), ForeignSite),
-        (
-            Form,
-            "plain text",
-            |f| f.media_type = Some("text/plain".to_owned()),
-            WrongType,
-        ),
-        (
-            Form,
-            "multipart",
-            |f| f.media_type = Some("multipart/form-data".to_owned()),
-            WrongType,
-        ),
-        (Form, "no type", |f| f.media_type = None, WrongType),
-        (SignIn, "no origin", |f| f.origins.clear(), ForeignSite),
-        (
-            SignIn,
-            "JSON",
-            |f| f.media_type = Some("application/json".to_owned()),
-            WrongType,
-        ),
-        (Data, "nothing", |f| f.cookie = SecretState::Missing, SignedOut),
-        (
-            Data,
-            "another token",
-            |f| f.token = SecretState::Wrong,
-            WrongToken,
-        ),
-        (
-            Effect,
-            "another token",
-            |f| f.token = SecretState::Wrong,
-            WrongToken,
-        ),
-        (
-            Effect,
-            "a cookie alone",
-            |f| (f.token, f.cookie) = (SecretState::Missing, SecretState::Right),
+            RequestKind::Page,
+            "no cookie",
+            |f| f.has_session = false,
             SignedOut,
         ),
         (
-            Effect,
-            "a form",
-            |f| f.media_type = Some("application/x-www-form-urlencoded".to_owned()),
+            Page,
+            RequestKind::Data,
+            "no cookie",
+            |f| f.has_session = false,
+            SignedOut,
+        ),
+        (
+            Page,
+            RequestKind::Form,
+            "no cookie",
+            |f| f.has_session = false,
+            SignedOut,
+        ),
+        (
+            Page,
+            RequestKind::Form,
+            "no origin",
+            |f| f.origins.clear(),
+            ForeignSite,
+        ),
+        (Page, RequestKind::Form, "plain text", plain, WrongType),
+        (Page, RequestKind::Form, "multipart", multipart, WrongType),
+        (
+            Page,
+            RequestKind::Form,
+            "no type",
+            |f| f.media_type = None,
             WrongType,
         ),
         (
-            Effect,
-            "plain text",
-            |f| f.media_type = Some("text/plain".to_owned()),
+            Page,
+            RequestKind::SignIn,
+            "no origin",
+            |f| f.origins.clear(),
+            ForeignSite,
+        ),
+        (Page, RequestKind::SignIn, "plain text", plain, WrongType),
+        (
+            Fixed,
+            RequestKind::Models,
+            "no token",
+            |f| f.token = TokenState::Missing,
+            SignedOut,
+        ),
+        (
+            Fixed,
+            RequestKind::Models,
+            "another token",
+            |f| f.token = TokenState::Unknown,
+            WrongToken,
+        ),
+        (
+            Fixed,
+            RequestKind::Models,
+            "an old token",
+            |f| f.token = TokenState::Ended,
+            EndedToken,
+        ),
+        (Fixed, RequestKind::Models, "a form", posted_form, WrongType),
+        (Fixed, RequestKind::Agent, "a form", posted_form, WrongType),
+        (Socket, RequestKind::Effect, "a form", posted_form, WrongType),
+        (
+            Socket,
+            RequestKind::Owner,
+            "no type",
+            |f| f.media_type = None,
             WrongType,
         ),
-        (Unknown, "another method", |_| {}, WrongMethod),
     ];
-    for (kind, name, change, refusal) in cases {
-        let mut facts = allowed(kind);
+    for (door, kind, name, change, refusal) in cases {
+        let mut facts = allowed(door, kind);
         change(&mut facts);
-        assert_eq!(judge_request(&facts, &names()), Err(refusal), "{kind:?}: {name}");
+        assert_eq!(judge_request(&facts), Err(refusal), "{door:?} {kind:?}: {name}");
     }
 }

@@ -24,7 +24,7 @@ use super::forms::SentForm;
 use super::views::{PageFrame, render, show_time};
 use super::{PageAnswer, Person, SignedIn, lead_to, read_frame};
 use crate::access::SessionKind;
-use crate::desk::SharedDesk;
+use crate::desk::{Lane, SharedDesk};
 use crate::fault::RequestFault;
 use crate::marked_text::mark;
 
@@ -253,5 +253,5 @@ pub async fn check_proof(
             signature: &signature,
         })
     };
-    desk.call(check).await.map(Some)
+    desk.call_in(Lane::Consent, check).await.map(Some)
 }

@@ -11,7 +11,7 @@ use axum::extract::{Extension, State};
 use super::forms::SentForm;
 use super::views::{PageFrame, RunRow, describe_run, render};
 use super::{PageAnswer, Person, SignedIn, read_frame};
-use crate::desk::{ServiceDesk, SharedDesk};
+use crate::desk::{Lane, ServiceDesk, SharedDesk};
 use crate::marked_text::mark;
 
 #[derive(Template)]
@@ -54,13 +54,17 @@ pub async fn show_evidence(State(desk): State<SharedDesk>, Extension(person): Pe
 pub async fn export(State(desk): State<SharedDesk>, Extension(person): Person, form: SentForm) -> PageAnswer {
     form.require_secret(&person.form)?;
     let is_redacted = form.text("redact") == "yes";
-    let export = desk.call(move |desk| copy_evidence(desk, is_redacted)).await?;
+    let export = desk
+        .call_in(Lane::Long, move |desk| copy_evidence(desk, is_redacted))
+        .await?;
     answer(&desk, &person, Some(export)).await
 }
 
 async fn answer(desk: &SharedDesk, person: &SignedIn, export: Option<ShownExport>) -> PageAnswer {
     let report = desk
-        .call(|desk| desk.host.verify_evidence(&VerifySpec::default()))
+        .call_in(Lane::Long, |desk| {
+            desk.host.verify_evidence(&VerifySpec::default())
+        })
         .await?;
     let (frame, _) = read_frame(desk, person, "Evidence", "evidence").await?;
     Ok(render(&EvidencePage::new(frame, &report, export)))

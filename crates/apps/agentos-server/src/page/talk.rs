@@ -154,14 +154,20 @@ fn begin_turn(desk: &SharedDesk, key: &SessionKey, form: &SentForm) -> Result<()
         model: form.text("model").trim().to_owned(),
         reads: form.text("reads") == "yes",
     };
-    let desk = SharedDesk::clone(desk);
-    tokio::task::spawn_blocking(move || {
-        let failure = match take_turn(&desk, &order, &turn) {
-            Ok(failure) => failure,
-            Err(error) => Some(error.message),
-        };
-        turn.end_turn(failure);
-    });
+    let (own, begun) = (SharedDesk::clone(desk), Arc::clone(&turn));
+    // A thread of its own: a turn waits for a model as long as the model takes.
+    let started = std::thread::Builder::new()
+        .name("turn".to_owned())
+        .spawn(move || {
+            let failure = match take_turn(&own, &order, &begun) {
+                Ok(failure) => failure,
+                Err(error) => Some(error.message),
+            };
+            begun.end_turn(failure);
+        });
+    if let Err(error) = started {
+        turn.end_turn(Some(format!("the system starts no further thread: {error}")));
+    }
     Ok(())
 }
 

@@ -74,6 +74,10 @@ pub struct SignInPage {
 }
 
 #[derive(Template)]
+#[template(path = "closed.html")]
+pub struct ClosedPage;
+
+#[derive(Template)]
 #[template(path = "fault.html")]
 pub struct FaultPage<'a> {
     pub title: &'static str,

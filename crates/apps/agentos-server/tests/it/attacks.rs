@@ -20,6 +20,7 @@ fn no_attack_of_a_web_page_has_an_effect() {
     );
     let own = service.origin();
     let (own, port) = (own.as_str(), service.address.split_once(':').unwrap().1);
+    let fixed = format!("127.0.0.1:{port}");
     let named = |name: &str| format!("{name}:{port}");
     let hosts: Vec<String> = [
         "evil.example",
@@ -45,6 +46,7 @@ fn no_attack_of_a_web_page_has_an_effect() {
         .collect();
     attacks.extend([
         ("no port", Some("127.0.0.1"), vec![FORM], true),
+        ("a fixed name", Some(&fixed), vec![FORM], true),
         ("empty host", Some(""), vec![FORM], true),
         (
             "cross-site form",
@@ -202,51 +204,24 @@ fn a_cookie_is_no_permission_for_programs_and_a_token_none_for_pages() {
     let cookie = ("Cookie", format!("agentos-session={}", person.cookie));
     let json = ("Content-Type", "application/json".to_owned());
     let token = ("Authorization", format!("Bearer {}", service.token));
+    let deny = format!("/api/requests/{run}/deny");
+    let basic = ("Authorization", format!("Basic {}", service.token));
+    let wrong = ("Authorization", "Bearer x".to_owned());
+    let foreign = ("Origin", "http://evil.example".to_owned());
+    let (form, own) = (("Content-Type", FORM.1.to_owned()), ("Origin", service.origin()));
     let cases = [
+        (deny.clone(), vec![cookie.clone(), json.clone()], 403),
+        (deny.clone(), vec![json.clone(), wrong], 403),
+        (deny.clone(), vec![json.clone(), basic], 403),
+        (deny.clone(), vec![token.clone(), json.clone(), foreign], 403),
         (
-            format!("/api/requests/{run}/deny"),
-            vec![cookie.clone(), json.clone()],
-            401,
-        ),
-        (
-            format!("/api/requests/{run}/deny"),
-            vec![json.clone(), ("Authorization", "Bearer x".to_owned())],
-            401,
-        ),
-        (
-            format!("/api/requests/{run}/deny"),
-            vec![
-                json.clone(),
-                ("Authorization", format!("Basic {}", service.token)),
-            ],
-            401,
-        ),
-        (
-            format!("/api/requests/{run}/deny"),
-            vec![token.clone(), ("Content-Type", "text/plain".to_owned())],
-            415,
-        ),
-        (
-            format!("/api/requests/{run}/deny"),
-            vec![
-                token.clone(),
-                json.clone(),
-                ("Origin", "http://evil.example".to_owned()),
-            ],
-            403,
-        ),
-        (
-            format!("/api/requests/{run}/deny?token={}", service.token),
-            vec![token.clone(), json.clone()],
+            format!("{deny}?token={}", service.token),
+            vec![token.clone(), json],
             400,
         ),
         (
             format!("/requests/{run}/deny"),
-            vec![
-                token.clone(),
-                ("Content-Type", FORM.1.to_owned()),
-                ("Origin", service.origin()),
-            ],
+            vec![token.clone(), form, own],
             401,
         ),
     ];

@@ -30,8 +30,7 @@ fn shop() -> TestRepo {
 
 /// Runs a script against a service, and shows what it printed.
 fn run_script(browser: &RealBrowser, script: &str, service: &Service) {
-    let port = service.address.split_once(':').unwrap().1;
-    let facts = json!({ "address": service.address, "url": format!("http://agentos.localhost:{port}"),
+    let facts = json!({ "address": service.address, "url": service.origin(), "socket": service.socket(),
         "token": service.token, "repository": service.repo.path() });
     let (code, printed) = browser.run_script(script, facts).unwrap();
     eprintln!("{printed}");

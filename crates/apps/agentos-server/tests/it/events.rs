@@ -18,7 +18,7 @@ impl Listener {
     fn start(service: &Service, after: u64) -> Self {
         let request = format!(
             "GET /api/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nLast-Event-ID: {after}\r\n\r\n",
-            service.address, service.token
+            service.address, service.read_token
         );
         let stream = begin_request(&service.address, request.as_bytes()).unwrap();
         Self {

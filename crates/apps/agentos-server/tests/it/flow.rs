@@ -36,7 +36,7 @@ fn a_person_approves_on_the_page_without_a_script_and_undoes_it() {
     assert!(service.read("src/lib.rs").contains("a + b"));
     let story = service.get(&run, &person.cookie).body;
     assert!(
-        story.contains(&format!("page, rendering sha256:{seen}")),
+        story.contains("page, session ") && story.contains(&format!("rendering sha256:{seen}")),
         "{story}"
     );
     let undone = service.post_form(&format!("{run}/undo"), &person.cookie, &[("form", &person.form)]);
@@ -141,18 +141,6 @@ fn a_program_reads_a_review_and_answers_it() {
 }
 
 #[test]
-fn a_second_service_at_the_same_address_names_the_first() {
-    let service = Service::start();
-    let second = service.cli.run(&["--listen", &service.address]).unwrap();
-    assert_eq!(second.code, Some(2), "{second}");
-    let words = format!("a service runs on {} already", service.address);
-    assert!(
-        second.stderr.contains(&words) && second.stderr.contains("`agentos open`"),
-        "{second}"
-    );
-}
-
-#[test]
 fn of_answers_that_come_at_once_one_counts() {
     let service = Service::start();
     for round in 0..12 {
@@ -229,15 +217,7 @@ fn a_request_is_denied_by_a_person_and_by_a_program() {
 fn a_session_ends_and_a_code_is_used_once() {
     let service = Service::start();
     let person = service.sign_in();
-    let code = service.call("POST", "/api/codes", "{}").body;
-    let code = code
-        .split_once("\"code\":\"")
-        .unwrap()
-        .1
-        .split_once('"')
-        .unwrap()
-        .0
-        .to_owned();
+    let (_, code) = service.join(service.repo.path());
     assert_eq!(service.post_form("/signin", "", &[("code", &code)]).status, 303);
     assert_eq!(service.post_form("/signin", "", &[("code", &code)]).status, 401);
     let out = service.post_form("/signout", &person.cookie, &[("form", &person.form)]);

@@ -13,8 +13,10 @@
 mod attacks;
 mod browser;
 mod clients;
+mod doors;
 mod events;
 mod flow;
+mod load;
 mod mcp;
 mod support;
 mod talk;

@@ -157,32 +157,6 @@ fn a_message_alone_needs_no_session() {
 }
 
 #[test]
-fn an_agents_token_opens_nothing_but_its_path() {
-    let service = Service::start();
-    let run = service.propose(FIX);
-    let before = service.state();
-    let bearer = || ("Authorization", format!("Bearer {}", service.agent_token));
-    for (method, path) in [
-        ("GET", "/api/requests".to_owned()),
-        ("POST", format!("/api/requests/{run}/approve")),
-        ("POST", format!("/api/requests/{run}/deny")),
-        ("POST", "/api/codes".to_owned()),
-        ("POST", "/api/proposals".to_owned()),
-        ("GET", "/api/events".to_owned()),
-    ] {
-        let answer = service.send(&Sent {
-            method,
-            path: &path,
-            headers: vec![bearer(), ("Content-Type", "application/json".to_owned())],
-            body: "{}".to_owned(),
-            ..Sent::default()
-        });
-        assert_eq!(answer.status, 401, "{method} {path}: {}", answer.body);
-    }
-    assert_eq!(service.state(), before);
-}
-
-#[test]
 fn a_page_of_another_site_cannot_speak_for_an_agent() {
     let service = Service::start();
     let person = service.sign_in();

@@ -5,8 +5,9 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use agentos_host::{Environment, Host, NewToken, TokenScope};
 use agentos_testkit::cli::{Cli, send_signal};
-use agentos_testkit::http::{RawAnswer, begin_request, send_bytes};
+use agentos_testkit::http::{RawAnswer, begin_request, send_bytes, send_local};
 use agentos_testkit::repo::{TestRepo, write_file};
 use serde_json::Value;
 
@@ -16,11 +17,20 @@ pub const FIX: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,3 +1,3 @@\n pub
 /// A service that ends with the value.
 pub struct Service {
     pub repo: TestRepo,
+    /// Address of the network.
     pub address: String,
+    /// Value of Host of the repository's page.
+    pub page: String,
+    /// Token that reaches `/v1`.
     pub token: String,
+    /// Token that reaches `/mcp`.
     pub agent_token: String,
+    /// Token that reads `/api`.
+    pub read_token: String,
     /// Program with the user's home, which must stay as long as the service.
     pub cli: Cli,
+    /// First words of the program, up to the address of its API.
+    pub greeting: String,
     code: String,
     child: Child,
 }
@@ -86,44 +96,95 @@ impl Service {
             .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let link = lines.next().unwrap().unwrap();
-        let api = lines.next().unwrap().unwrap();
-        let code = link.split_once('#').unwrap().1.to_owned();
-        let address = api
-            .split_once("http://")
+        let mut greeting = String::new();
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            greeting.push_str(&line);
+            greeting.push('\n');
+            if line.starts_with("Ctrl-C") {
+                break;
+            }
+        }
+        let address = greeting
+            .split_once("API   http://")
             .unwrap()
             .1
-            .split_once("/api")
+            .split_once(',')
             .unwrap()
             .0
             .to_owned();
-        let read = |name: &str| {
-            let text = std::fs::read_to_string(token_file(cli.home(), name)).unwrap();
-            text.trim().to_owned()
-        };
-        let (token, agent_token) = (read("token"), read("agent-token"));
-        Self {
-            repo,
+        let mut service = Self {
             address,
-            token,
-            agent_token,
+            page: String::new(),
+            token: make_token(&cli, repo.path(), TokenScope::Models),
+            agent_token: make_token(&cli, repo.path(), TokenScope::Agent),
+            read_token: make_token(&cli, repo.path(), TokenScope::Read),
+            repo,
             cli,
-            code,
+            greeting,
+            code: String::new(),
             child,
-        }
+        };
+        let (page, code) = service.join(service.repo.path());
+        (service.page, service.code) = (page, code);
+        service
+    }
+
+    /// Joins the service with a repository. Returns the name of its page, and a code that signs one browser in.
+    pub fn join(&self, folder: &Path) -> (String, String) {
+        let order = serde_json::json!({ "folder": folder, "policies": [] }).to_string();
+        let joined = self.call("POST", "/service/join", &order);
+        assert_eq!(joined.status, 200, "{}", joined.body);
+        let answer: Value = serde_json::from_str(&joined.body).unwrap();
+        let link = answer["link"].as_str().unwrap();
+        let (place, code) = link.split_once("/signin#").unwrap();
+        (place.strip_prefix("http://").unwrap().to_owned(), code.to_owned())
     }
 
     pub fn origin(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.page)
+    }
+
+    /// Returns the product, as the user's programs have it in a folder.
+    pub fn host_of_folder(&self, folder: &Path) -> Host {
+        open_host(&self.cli, folder)
+    }
+
+    pub fn host(&self) -> Host {
+        self.host_of_folder(self.repo.path())
+    }
+
+    /// Returns the path of the Unix socket.
+    pub fn socket(&self) -> std::path::PathBuf {
+        token_file(self.cli.home(), "socket")
+    }
+
+    /// Returns the name under which a path is answered.
+    fn host_of(&self, path: &str) -> &str {
+        let fixed = ["/v1", "/mcp", "/api", "/metrics", "/healthz", "/repositories"];
+        match fixed.iter().any(|start| path.starts_with(start)) {
+            true => &self.address,
+            false => &self.page,
+        }
     }
 
     pub fn send(&self, sent: &Sent<'_>) -> RawAnswer {
+        let text = self.write_request(sent, self.host_of(sent.path));
+        send_bytes(&self.address, text.as_bytes()).unwrap()
+    }
+
+    /// Sends a request over the Unix socket.
+    pub fn send_local(&self, sent: &Sent<'_>) -> RawAnswer {
+        let text = self.write_request(sent, "localhost");
+        send_local(&self.socket(), text.as_bytes()).unwrap()
+    }
+
+    fn write_request(&self, sent: &Sent<'_>, host: &str) -> String {
         let mut text = format!("{} {} HTTP/1.1\r\n", sent.method, sent.path);
         write!(
             text,
             "Host: {}\r\nConnection: close\r\n",
-            sent.host.unwrap_or(&self.address)
+            sent.host.unwrap_or(host)
         )
         .unwrap();
         for (name, value) in &sent.headers {
@@ -133,7 +194,7 @@ impl Service {
             write!(text, "Content-Length: {}\r\n", sent.body.len()).unwrap();
         }
         write!(text, "\r\n{}", sent.body).unwrap();
-        send_bytes(&self.address, text.as_bytes()).unwrap()
+        text
     }
 
     /// Sends a request of a program, reads until `seen`, and closes the connection.
@@ -180,23 +241,31 @@ impl Service {
         })
     }
 
-    /// Sends a request of a program.
+    /// Sends a request of a program: to `/v1` with its token, and everything else as the user over the Unix socket.
     pub fn call(&self, method: &str, path: &str, body: &str) -> RawAnswer {
-        let headers = vec![
-            ("Authorization", format!("Bearer {}", self.token)),
-            ("Content-Type", "application/json".to_owned()),
-        ];
-        self.send(&Sent {
+        let mut headers = vec![("Content-Type", "application/json".to_owned())];
+        let is_client = path.starts_with("/v1");
+        headers.extend(is_client.then(|| ("Authorization", format!("Bearer {}", self.token))));
+        let sent = Sent {
             method,
             path,
             headers,
             body: body.to_owned(),
             ..Sent::default()
-        })
+        };
+        match is_client {
+            true => self.send(&sent),
+            false => self.send_local(&sent),
+        }
     }
 
     pub fn sign_in(&self) -> Person {
-        let signed = self.post_form("/signin", "", &[("code", &self.code)]);
+        self.sign_in_with(&self.code)
+    }
+
+    /// Signs a browser in with a code.
+    pub fn sign_in_with(&self, code: &str) -> Person {
+        let signed = self.post_form("/signin", "", &[("code", code)]);
         assert_eq!(signed.status, 303, "{}", signed.body);
         let line = signed.header("set-cookie").unwrap();
         assert!(line.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{line}");
@@ -257,6 +326,23 @@ impl Drop for Service {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn open_host(cli: &Cli, folder: &Path) -> Host {
+    let vars = [("HOME".to_owned(), cli.home().display().to_string())];
+    Host::new(Environment::new(vars, folder.to_owned()))
+}
+
+/// Makes a token for a repository, as `agentos serve token add` does.
+fn make_token(cli: &Cli, folder: &Path, scope: TokenScope) -> String {
+    let host = open_host(cli, folder);
+    let order = NewToken {
+        name: scope.as_str().to_owned(),
+        scope,
+        repositories: host.known_repository().into_iter().collect(),
+        days: 90,
+    };
+    host.add_service_token(&order).unwrap().secret.expose().to_owned()
 }
 
 fn token_file(home: &Path, name: &str) -> std::path::PathBuf {

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::proposer::Proposer;
 use super::{AGENT_PROVIDER, AgentAnswer};
 use crate::error::usage_error;
 use crate::evidence::VerifySpec;
@@ -125,7 +126,7 @@ pub struct EvidenceReport {
 }
 
 /// Answers a call of a tool that conversations do not have.
-pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
+pub(super) fn answer_own(host: &Host, own: &Proposer, call: &ToolCall) -> AgentAnswer {
     let text = |name: &str| {
         call.arguments
             .get(name)
@@ -133,13 +134,13 @@ pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
             .unwrap_or_default()
     };
     let answer = match call.name.as_str() {
-        "proposal_status" => read_proposal(host, text("proposal")).map(|report| report.to_answer()),
-        "proposal_withdraw" => withdraw_proposal(host, text("proposal")),
+        "proposal_status" => read_proposal(host, own, text("proposal")).map(|report| report.to_answer()),
+        "proposal_withdraw" => withdraw_proposal(host, own, text("proposal")),
         "list_runs" => {
             let limit = call.arguments.get("limit").and_then(Value::as_u64);
-            list_runs(host, limit.unwrap_or(USUAL_RUNS))
+            list_runs(host, own, limit.unwrap_or(USUAL_RUNS))
         }
-        "show_run" => show_run(host, text("run")),
+        "show_run" => show_run(host, own, text("run")),
         "explain_policy" => explain_policy(host, &call.arguments),
         "verify_evidence" => verify_evidence(host),
         other => {
@@ -158,14 +159,16 @@ pub(super) fn answer_own(host: &Host, call: &ToolCall) -> AgentAnswer {
     })
 }
 
-fn withdraw_proposal(host: &Host, reference: &str) -> Result<AgentAnswer, EffectError> {
+fn withdraw_proposal(host: &Host, own: &Proposer, reference: &str) -> Result<AgentAnswer, EffectError> {
+    // Refuses the proposal of another agent before anything is closed.
+    read_proposal(host, own, reference)?;
     // Not every change of a withheld file has a request, and that there is one would show that policy does not deny the change.
     if is_about_withheld(&host.run_story(Some(reference))?.run) {
         let message = "a proposal about a withheld file is left to the user and cannot be taken back";
         return Err(usage_error(message));
     }
     let run = host.withdraw_request(reference, AGENT_PROVIDER)?;
-    Ok(read_proposal(host, &run)?.to_answer())
+    Ok(read_proposal(host, own, &run)?.to_answer())
 }
 
 impl ProposalReport {
@@ -193,13 +196,17 @@ fn answer_with(text: String, data: &impl Serialize) -> AgentAnswer {
 /// Reads the state of a proposal.
 ///
 /// # Errors
-/// If no one run fits, it is no proposal of an agent, or its records cannot be read.
-pub(super) fn read_proposal(host: &Host, reference: &str) -> Result<ProposalReport, EffectError> {
+/// If no one run fits, it is no proposal of this agent, or its records cannot be read.
+pub(super) fn read_proposal(
+    host: &Host,
+    own: &Proposer,
+    reference: &str,
+) -> Result<ProposalReport, EffectError> {
     let story = host.run_story(Some(reference))?;
     let run = story.run;
-    if run.provider.as_deref() != Some(AGENT_PROVIDER) {
+    if !is_own(&run, own) {
         return Err(usage_error(format!(
-            "run `{}` is no proposal of an agent",
+            "run `{}` is no proposal of yours",
             run.short
         )));
     }
@@ -237,6 +244,11 @@ pub(super) fn read_proposal(host: &Host, reference: &str) -> Result<ProposalRepo
         message,
         comment: run.comment,
     })
+}
+
+/// Returns true if the run is a proposal of this author.
+fn is_own(run: &LoggedRun, own: &Proposer) -> bool {
+    run.provider.as_deref() == Some(AGENT_PROVIDER) && own.wrote(run.task.as_deref())
 }
 
 /// Returns true if placing the change of a run opened a file that policy withholds from its proposer.
@@ -287,7 +299,7 @@ fn name_state(kind: ResultKind) -> ProposalState {
 
 /// Returns a run as an agent may see it: what others were asked to do, and what a person said about it, can be private. So is the reason
 /// for which a change waits: it may be that the change has text of a withheld file.
-fn cover_task(mut run: LoggedRun) -> LoggedRun {
+fn cover_task(mut run: LoggedRun, own: &Proposer) -> LoggedRun {
     if is_about_withheld(&run) {
         run.files = Vec::new();
         run.result.kind = match run.result.kind {
@@ -298,7 +310,7 @@ fn cover_task(mut run: LoggedRun) -> LoggedRun {
     if has_waited(&run) {
         run.result.code = None;
     }
-    if run.provider.as_deref() != Some(AGENT_PROVIDER) {
+    if !is_own(&run, own) {
         run.task = None;
         run.comment = None;
     }
@@ -330,17 +342,17 @@ fn cover_decision(mut decision: StoryDecision) -> StoryDecision {
     decision
 }
 
-fn list_runs(host: &Host, limit: u64) -> Result<AgentAnswer, EffectError> {
+fn list_runs(host: &Host, own: &Proposer, limit: u64) -> Result<AgentAnswer, EffectError> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let runs = host.run_log(&LogFilter::default(), limit)?.runs;
-    let runs: Vec<LoggedRun> = runs.into_iter().map(cover_task).collect();
+    let runs: Vec<LoggedRun> = runs.into_iter().map(|run| cover_task(run, own)).collect();
     if runs.is_empty() {
         return Ok(text_answer("There are no runs yet."));
     }
     Ok(text_answer(write_json(&runs)))
 }
 
-fn show_run(host: &Host, reference: &str) -> Result<AgentAnswer, EffectError> {
+fn show_run(host: &Host, own: &Proposer, reference: &str) -> Result<AgentAnswer, EffectError> {
     let story = host.run_story(Some(reference))?;
     let is_hidden = is_about_withheld(&story.run);
     let refusal = story.refusal.filter(|_| !is_hidden && !has_waited(&story.run));
@@ -349,7 +361,7 @@ fn show_run(host: &Host, reference: &str) -> Result<AgentAnswer, EffectError> {
         serde_json::json!({ "code": refusal.code, "message": refusal.message, "hint": refusal.hint })
     });
     let shown = serde_json::json!({
-        "run": cover_task(story.run),
+        "run": cover_task(story.run, own),
         "ended": story.ended,
         "base_commit": story.base_commit,
         "decision": decision,

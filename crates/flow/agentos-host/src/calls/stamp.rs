@@ -2,12 +2,12 @@
 //!
 //! Owns: which files count. Never: reads a file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use agentos_net::Deadline;
 
+use crate::files::{FileMark, read_mark};
 use crate::host::Host;
 use crate::repository;
 
@@ -21,14 +21,6 @@ pub(super) struct SettingsStamp {
     marks: Vec<(PathBuf, Option<FileMark>)>,
     /// End of its life.
     until: Deadline,
-}
-
-/// State of a file. Two changes within one tick of the file system's clock that keep the length look the same, until [`LONGEST_AGE`]
-/// has passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileMark {
-    changed: Option<SystemTime>,
-    len: u64,
 }
 
 impl SettingsStamp {
@@ -69,15 +61,6 @@ impl SettingsStamp {
     fn is_unchanged(&self) -> bool {
         self.marks.iter().all(|(path, mark)| read_mark(path) == *mark)
     }
-}
-
-/// Reads the state of a file. `None` if there is none. A link is followed: a user may keep the settings elsewhere.
-fn read_mark(path: &Path) -> Option<FileMark> {
-    let found = fs::metadata(path).ok()?;
-    Some(FileMark {
-        changed: found.modified().ok(),
-        len: found.len(),
-    })
 }
 
 #[cfg(test)]

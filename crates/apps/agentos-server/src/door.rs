@@ -1,0 +1,421 @@
+//! The doors of the service: the repository that a request is about, and whether its author reaches it.
+//!
+//! Owns: the repositories that are served, each with a desk and a random name for its page. Never: answers before the judge has
+//! decided.
+//!
+//! | the request has | its repository |
+//! |---|---|
+//! | the random name of a page | the repository of the page |
+//! | a token, and `/repositories/NAME` before the path | that repository, if the token reaches it |
+//! | a token that reaches one repository | that repository |
+//! | a `models` token that reaches none, or nothing at all over the Unix socket | none: the user's own models answer |
+//! | no name, over the Unix socket | the only repository that is served |
+
+mod choice;
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use agentos_host::{
+    EffectError, Host, JOIN_PATH, JoinAnswer, JoinOrder, KnownRepository, ServiceToken, TokenAnswer,
+    TokenWatch, make_secret, now,
+};
+use agentos_mcp::AgentToken;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Response};
+use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::task::{JoinError, JoinHandle};
+use tower::ServiceExt as _;
+
+use self::choice::{choose_repository, take_repository};
+use crate::access::SessionKind;
+use crate::connections::SeatName;
+use crate::desk::{ServiceDesk, SharedDesk};
+use crate::facts::{find_cookie, find_token, list_hosts, read_facts};
+use crate::fault::RequestFault;
+use crate::judge::{
+    CallerKind, DoorKind, RequestFacts, RequestKind, RequestRefusal, TokenState, judge_request,
+};
+use crate::metrics::ServiceMetrics;
+use crate::page::{self, SignedIn};
+use crate::rest::{self, RestFault};
+use crate::routes::{add_headers, make_routes};
+use crate::timed_body::TimedBody;
+use crate::v1;
+use crate::v1_fault::{find_wire, refuse_client, to_client_fault};
+
+/// Value of Host over the Unix socket. Programs name any host there, and browsers cannot reach it.
+const SOCKET_NAME: &str = "localhost";
+/// Domain of the pages' names. Browsers know that names below `localhost` are this machine (RFC 6761, section 6.3).
+const PAGE_DOMAIN: &str = "agentos.localhost";
+/// Digits of a page's random name: 128 bits.
+const NAME_DIGITS: usize = 32;
+/// Longest time for the body of a request.
+const BODY_TIME: Duration = Duration::from_secs(60);
+/// Longest time for the body of a request whose author is not known.
+const UNKNOWN_BODY_TIME: Duration = Duration::from_secs(5);
+/// Largest body of an order to the service.
+const LARGEST_ORDER: usize = 64 << 10;
+/// Most repositories at once.
+const MOST_DESKS: usize = 64;
+/// Listener at which a request came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listener {
+    /// Address of loopback, which every program of this machine reaches.
+    Network,
+    /// Unix socket, which programs of the user reach.
+    Socket,
+}
+
+/// The doors of a running service.
+pub struct ServiceDoor {
+    host: Host,
+    port: u16,
+    /// Values of Host that are the same at each start.
+    fixed: Vec<String>,
+    tokens: TokenWatch,
+    metrics: Arc<ServiceMetrics>,
+    /// Runtime of the tools of agents.
+    agents: Handle,
+    /// Desk of the requests that belong to no repository.
+    user: OpenDesk,
+    desks: RwLock<Vec<Arc<OpenDesk>>>,
+}
+
+/// A repository that is served.
+pub struct OpenDesk {
+    known: KnownRepository,
+    /// Value of Host of its page.
+    page: String,
+    desk: SharedDesk,
+    routes: Router,
+}
+
+/// Facts of a request before the judge decides.
+struct Arrival {
+    facts: RequestFacts,
+    /// Desk of the page that the request names.
+    page: Option<Arc<OpenDesk>>,
+    /// Repository in the path.
+    named: Option<String>,
+    token: Option<Box<ServiceToken>>,
+    session: Option<SignedIn>,
+}
+
+impl ServiceDoor {
+    /// Makes the doors of a service at this port, without a repository.
+    ///
+    /// # Errors
+    /// If the user has no home folder.
+    pub fn new(host: &Host, port: u16, fixed: Vec<String>, agents: &Handle) -> Result<Self, EffectError> {
+        let host = host.clone().without_repository();
+        let metrics = Arc::new(ServiceMetrics::default());
+        let user = OpenDesk::new(
+            host.clone(),
+            KnownRepository::default(),
+            Arc::clone(&metrics),
+            (String::new(), &fixed),
+            Vec::new(),
+        );
+        Ok(Self {
+            tokens: TokenWatch::new(&host)?,
+            host,
+            port,
+            fixed,
+            metrics,
+            agents: agents.clone(),
+            user,
+            desks: RwLock::default(),
+        })
+    }
+
+    /// Serves a repository, and returns its desk. A repository that is served already stays as it is.
+    ///
+    /// # Errors
+    /// If there is no repository, or it is served with other policies.
+    pub fn join(&self, order: &JoinOrder) -> Result<Arc<OpenDesk>, EffectError> {
+        let Some(folder) = &order.folder else {
+            let first = self.list_desks().into_iter().next();
+            return first.ok_or_else(|| usage("the service has no repository yet: name a folder in one"));
+        };
+        let host = self.host.clone().with_repository(Some(folder.clone()));
+        // A folder in no repository is a slip of the caller.
+        host.open_requests()?;
+        let known = host
+            .known_repository()
+            .ok_or_else(|| usage("this folder is in no repository"))?;
+        let mut desks = self.desks.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = desks.iter().find(|open| open.known.folder == known.folder) {
+            if !order.policies.is_empty() && order.policies != open.desk.policies {
+                return Err(usage("this repository is served already, with other policies")
+                    .hint("end the service, and start it with these"));
+            }
+            return Ok(Arc::clone(open));
+        }
+        if desks.len() >= MOST_DESKS {
+            return Err(usage(
+                "the service has too many repositories; end it and start it again",
+            ));
+        }
+        let digits: String = make_secret()?.expose().chars().take(NAME_DIGITS).collect();
+        let page = match self.port {
+            // Browsers leave out the usual port of HTTP.
+            80 => format!("{digits}.{PAGE_DOMAIN}"),
+            port => format!("{digits}.{PAGE_DOMAIN}:{port}"),
+        };
+        let host = host.with_repository(Some(known.folder.clone()));
+        let metrics = Arc::clone(&self.metrics);
+        let names = (page, self.fixed.as_slice());
+        let open = Arc::new(OpenDesk::new(host, known, metrics, names, order.policies.clone()));
+        desks.push(Arc::clone(&open));
+        Ok(open)
+    }
+
+    /// Answers a request. `None` if its connection has lost its place meanwhile.
+    pub async fn answer(
+        self: &Arc<Self>,
+        listener: Listener,
+        request: Request,
+        seat: &SeatName,
+    ) -> Option<Response> {
+        let (mut parts, body) = request.into_parts();
+        let arrival = self.look_at(listener, &mut parts);
+        let (path, kind) = (parts.uri.path().to_owned(), arrival.facts.kind);
+        let judged = judge_request(&arrival.facts);
+        let is_known = matches!(
+            judged,
+            Ok(CallerKind::Person | CallerKind::Token | CallerKind::Owner)
+        );
+        let held = match is_known {
+            true => Some(seat.hold_request()?),
+            false => None,
+        };
+        let limit = if is_known { BODY_TIME } else { UNKNOWN_BODY_TIME };
+        let body = Body::new(TimedBody::new(body, limit));
+        let mut response = match judged {
+            Ok(caller) => match self.find_answer(caller, arrival, parts, body).await {
+                Ok(response) => response,
+                Err(fault) => match find_wire(&path) {
+                    Some(wire) => v1::write_fault(wire, &to_client_fault(&fault.error)),
+                    None => RestFault::from(fault).into_response(),
+                },
+            },
+            Err(RequestRefusal::SignedOut) if kind == RequestKind::Page => page::to_sign_in(),
+            Err(refusal) => self.refuse(refusal, &path),
+        };
+        self.metrics.count_request(&path, response.status().as_u16());
+        add_headers(&mut response);
+        Some(match held {
+            Some(held) => response.map(|body| held.hold_body(body)),
+            None => response,
+        })
+    }
+
+    fn refuse(&self, refusal: RequestRefusal, path: &str) -> Response {
+        tracing::info!(code = refusal.code(), "request refused");
+        self.metrics.count_refusal(refusal.code());
+        match find_wire(path) {
+            Some(wire) => v1::write_fault(wire, &refuse_client(refusal)),
+            None => RestFault::from(RequestFault::from(refusal)).into_response(),
+        }
+    }
+
+    /// Looks at a request, and takes the repository out of its path.
+    fn look_at(&self, listener: Listener, parts: &mut Parts) -> Arrival {
+        let hosts = list_hosts(parts);
+        let page = match listener {
+            Listener::Socket => None,
+            Listener::Network => self
+                .list_desks()
+                .into_iter()
+                .find(|open| hosts == [open.page.as_str()]),
+        };
+        let door = match (listener, &page, hosts.as_slice()) {
+            (Listener::Socket, _, [host]) if host == SOCKET_NAME => Some(DoorKind::Socket),
+            (Listener::Network, Some(_), _) => Some(DoorKind::Page),
+            (Listener::Network, None, [host]) if self.fixed.contains(host) => Some(DoorKind::Fixed),
+            _ => None,
+        };
+        let named = match door {
+            Some(DoorKind::Socket | DoorKind::Fixed) => take_repository(&mut parts.uri),
+            Some(DoorKind::Page) | None => None,
+        };
+        let answer = find_token(&parts.headers).map(|secret| self.tokens.find(&secret, &now()));
+        let (state, token) = match answer {
+            None => (TokenState::Missing, None),
+            Some(TokenAnswer::Unknown) => (TokenState::Unknown, None),
+            Some(TokenAnswer::Ended(_)) => (TokenState::Ended, None),
+            Some(TokenAnswer::Valid(token)) => (TokenState::Valid(token.scope), Some(token)),
+        };
+        let session = page.as_ref().and_then(|open| {
+            let cookie = find_cookie(&parts.headers)?;
+            let session = open.desk.access.find_session(&cookie)?;
+            Some(SignedIn {
+                cookie,
+                id: session.id,
+                form: session.form,
+                kind: session.kind,
+            })
+        });
+        let facts = read_facts(parts, hosts, door, (state, session.is_some()));
+        Arrival {
+            facts,
+            page,
+            named,
+            token,
+            session,
+        }
+    }
+
+    /// Answers a request that the judge allowed.
+    async fn find_answer(
+        self: &Arc<Self>,
+        caller: CallerKind,
+        arrival: Arrival,
+        mut parts: Parts,
+        body: Body,
+    ) -> Result<Response, RequestFault> {
+        let desks = self.list_desks();
+        let open = match caller {
+            CallerKind::Stranger => return Ok(page::show_closed(parts.uri.path())),
+            CallerKind::Owner if arrival.facts.kind == RequestKind::Owner => {
+                return self.take_order(&parts, body).await;
+            }
+            CallerKind::Anybody | CallerKind::Person => arrival.page,
+            CallerKind::Token | CallerKind::Owner => {
+                let named = arrival.named.as_deref();
+                choose_desk(&desks, arrival.facts.kind, arrival.token.as_deref(), named)?
+            }
+        };
+        if caller == CallerKind::Person
+            && let Some(session) = arrival.session
+        {
+            parts.extensions.insert(session);
+        }
+        if caller == CallerKind::Token
+            && let Some(token) = arrival.token
+        {
+            parts.extensions.insert(AgentToken(token.name));
+        }
+        let routes = open.map_or_else(|| self.user.routes.clone(), |open| open.routes.clone());
+        let answer = routes.oneshot(Request::from_parts(parts, body));
+        if arrival.facts.kind == RequestKind::Agent {
+            let task = StoppedOnDrop(self.agents.spawn(answer));
+            let lost = |_| {
+                let what = "the call ended without a result";
+                RequestFault::new(StatusCode::INTERNAL_SERVER_ERROR, "run-lost", what)
+            };
+            let Ok(response) = task.await.map_err(lost)?;
+            return Ok(response);
+        }
+        let Ok(response) = answer.await;
+        Ok(response)
+    }
+
+    /// Answers an order of the user to the service itself.
+    async fn take_order(self: &Arc<Self>, parts: &Parts, body: Body) -> Result<Response, RequestFault> {
+        if parts.uri.path() != JOIN_PATH {
+            return Ok(rest::find_nothing().await.into_response());
+        }
+        let bad = |what: &str| RequestFault::new(StatusCode::BAD_REQUEST, "usage", what);
+        let body = to_bytes(body, LARGEST_ORDER)
+            .await
+            .map_err(|_| bad("the order is too long"))?;
+        let order: JoinOrder = serde_json::from_slice(&body).map_err(|error| bad(&error.to_string()))?;
+        let door = Arc::clone(self);
+        let joined = tokio::task::spawn_blocking(move || {
+            let open = door.join(&order)?;
+            let link = open.make_link()?;
+            let repository = open.known.name.clone();
+            Ok::<_, EffectError>(JoinAnswer { link, repository })
+        });
+        let lost = RequestFault::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "run-lost",
+            "the order ended without a result",
+        );
+        Ok(rest::json(&json!(joined.await.map_err(|_| lost)??)))
+    }
+
+    fn list_desks(&self) -> Vec<Arc<OpenDesk>> {
+        // An entry is complete before it is added, so a panic elsewhere leaves no half of one.
+        self.desks.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl OpenDesk {
+    fn new(
+        host: Host,
+        known: KnownRepository,
+        metrics: Arc<ServiceMetrics>,
+        (page, fixed): (String, &[String]),
+        policies: Vec<PathBuf>,
+    ) -> Self {
+        let link = format!("http://{page}/signin#");
+        let desk = Arc::new(ServiceDesk::new(
+            host,
+            metrics,
+            link,
+            known.name.clone(),
+            policies,
+        ));
+        let mut names = fixed.to_vec();
+        names.push(SOCKET_NAME.to_owned());
+        Self {
+            routes: make_routes(Arc::clone(&desk), &names),
+            known,
+            page,
+            desk,
+        }
+    }
+
+    /// Makes a link that signs one browser in, once.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn make_link(&self) -> Result<String, EffectError> {
+        let code = self.desk.access.make_code(SessionKind::Usual)?;
+        Ok(format!("{}{}", self.desk.sign_in_link, code.expose()))
+    }
+}
+
+/// Task that is stopped when its client goes away.
+struct StoppedOnDrop<T>(JoinHandle<T>);
+
+impl<T> Future for StoppedOnDrop<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(context)
+    }
+}
+
+impl<T> Drop for StoppedOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Chooses the desk of a program's request. `None` for the models of the user alone.
+fn choose_desk(
+    desks: &[Arc<OpenDesk>],
+    kind: RequestKind,
+    token: Option<&ServiceToken>,
+    named: Option<&str>,
+) -> Result<Option<Arc<OpenDesk>>, RequestFault> {
+    let known: Vec<&KnownRepository> = desks.iter().map(|open| &open.known).collect();
+    let at = choose_repository(&known, kind, token, named)?;
+    Ok(at.and_then(|at| desks.get(at)).map(Arc::clone))
+}
+
+fn usage(message: &str) -> EffectError {
+    EffectError::new(agentos_host::Cause::Usage, "usage", message)
+}

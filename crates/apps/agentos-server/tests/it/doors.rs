@@ -1,0 +1,269 @@
+//! Who counts as whom: tokens and their scopes, cookies and the names to which they belong, and several repositories in one service.
+
+use agentos_testkit::repo::{TestRepo, make_dir, write_file};
+
+use crate::support::{FIX, LIB, Person, Sent, Service};
+
+/// Effects that need a person, on a request.
+fn list_effects(run: &str) -> Vec<String> {
+    let mut paths: Vec<String> = ["approve", "deny"]
+        .map(|verb| format!("/api/requests/{run}/{verb}"))
+        .to_vec();
+    paths.extend([
+        "/api/proposals".to_owned(),
+        format!("/api/runs/{run}/undo"),
+        "/service/join".to_owned(),
+    ]);
+    paths
+}
+
+fn other_repository() -> TestRepo {
+    let repo = TestRepo::new();
+    repo.write("secret.txt", "the other project\n");
+    repo.commit_all("begin");
+    repo
+}
+
+fn send_with_token(
+    service: &Service,
+    token: &str,
+    (method, path): (&str, &str),
+    body: &str,
+) -> (u16, String) {
+    let answer = service.send(&Sent {
+        method,
+        path,
+        host: Some(&service.address),
+        headers: vec![
+            ("Authorization", format!("Bearer {token}")),
+            ("Content-Type", "application/json".to_owned()),
+            ("Accept", "application/json, text/event-stream".to_owned()),
+        ],
+        body: body.to_owned(),
+    });
+    (answer.status, answer.body)
+}
+
+#[test]
+fn no_token_consents_or_leaves_its_scope() {
+    let service = Service::start();
+    let run = service.propose(FIX);
+    let before = service.state();
+    let review = service.call("GET", &format!("/api/requests/{run}"), "").body;
+    let review: serde_json::Value = serde_json::from_str(&review).unwrap();
+    let consent = serde_json::json!({ "hashes": review["hashes"] }).to_string();
+    let tokens = [&service.token, &service.agent_token, &service.read_token];
+    for token in tokens {
+        for path in list_effects(&run) {
+            let (status, body) = send_with_token(&service, token, ("POST", &path), &consent);
+            assert_eq!(status, 403, "{path}: {body}");
+        }
+    }
+    let (models, agent, read) = (&service.token, &service.agent_token, &service.read_token);
+    for (token, method, path, status) in [
+        (models, "GET", "/v1/models", 200),
+        (agent, "GET", "/v1/models", 403),
+        (read, "GET", "/v1/models", 403),
+        (models, "GET", "/api/requests", 403),
+        (agent, "GET", "/api/requests", 403),
+        (read, "GET", "/api/requests", 200),
+        (agent, "GET", "/api/events", 403),
+        (models, "GET", "/metrics", 403),
+        (read, "GET", "/metrics", 200),
+        (models, "POST", "/mcp", 403),
+        (read, "POST", "/mcp", 403),
+    ] {
+        let (found, body) = send_with_token(&service, token, (method, path), "{}");
+        assert_eq!(found, status, "{path}: {body}");
+    }
+    assert_eq!(service.state(), before);
+}
+
+#[test]
+fn a_cookie_counts_at_the_random_name_of_this_start_alone() {
+    let service = Service::start();
+    let person = service.sign_in();
+    let port = service.address.split_once(':').unwrap().1;
+    let cookie = || vec![("Cookie", format!("agentos-session={}", person.cookie))];
+    for name in ["127.0.0.1", "localhost", "agentos.localhost", "[::1]"] {
+        let host = format!("{name}:{port}");
+        for path in ["/", "/runs", "/devices", "/signin"] {
+            let sent = Sent {
+                method: "GET",
+                path,
+                host: Some(&host),
+                headers: cookie(),
+                ..Sent::default()
+            };
+            let answer = service.send(&sent);
+            assert!(
+                answer.body.contains("Run <code>agentos open</code>"),
+                "{host}{path}: {}",
+                answer.body
+            );
+            assert!(!answer.body.contains("Sign out"), "{host}{path}");
+        }
+        let sent = Sent {
+            method: "GET",
+            path: "/api/requests",
+            host: Some(&host),
+            headers: cookie(),
+            ..Sent::default()
+        };
+        assert_eq!(service.send(&sent).status, 401, "{host}");
+    }
+    let again = Service::start();
+    assert_ne!(again.page.split(':').next(), service.page.split(':').next());
+    let old = service
+        .page
+        .replace(port, again.address.split_once(':').unwrap().1);
+    let sent = Sent {
+        method: "GET",
+        path: "/",
+        host: Some(&old),
+        headers: cookie(),
+        ..Sent::default()
+    };
+    assert_eq!(again.send(&sent).status, 421);
+    assert_eq!(again.get("/", &person.cookie).header("location"), Some("/signin"));
+}
+
+#[test]
+fn a_revoked_token_is_refused_from_the_next_request_on() {
+    let service = Service::start();
+    let ask = || send_with_token(&service, &service.read_token, ("GET", "/api/status"), "").0;
+    assert_eq!(ask(), 200);
+    service.host().revoke_service_token("read").unwrap();
+    assert_eq!(ask(), 401);
+}
+
+#[test]
+fn a_link_is_not_written_to_a_pipe() {
+    let service = Service::start();
+    assert!(!service.greeting.contains("signin"), "{}", service.greeting);
+    let other = other_repository();
+    let second = service
+        .cli
+        .run(&["--repo", other.path().to_str().unwrap()])
+        .unwrap();
+    assert_eq!(second.code, Some(0), "{second}");
+    assert!(
+        second.stdout.contains("too") && !second.stdout.contains("signin"),
+        "{second}"
+    );
+}
+
+#[test]
+fn secrets_of_an_earlier_version_ask_models_and_say_so() {
+    let repo = TestRepo::new();
+    repo.write("src/lib.rs", LIB);
+    repo.commit_all("begin");
+    let service = Service::start_with(repo, |cli| {
+        let folder = cli.home().join(".local/state/agentos/server");
+        make_dir(&folder);
+        write_file(&folder.join("token"), "old secret\n");
+    });
+    let run = service.propose(FIX);
+    assert_eq!(
+        send_with_token(&service, "old secret", ("GET", "/v1/models"), "").0,
+        200
+    );
+    let approve = format!("/api/requests/{run}/approve");
+    assert_eq!(
+        send_with_token(&service, "old secret", ("POST", &approve), "{}").0,
+        403
+    );
+    assert!(
+        service
+            .greeting
+            .contains("`old-token`: it reaches `models` alone"),
+        "{}",
+        service.greeting
+    );
+}
+
+#[test]
+fn a_client_of_one_repository_reaches_no_other_one() {
+    let service = Service::start();
+    let other = other_repository();
+    let (page, code) = service.join(other.path());
+    assert_ne!(page, service.page);
+    let known = service.host_of_folder(other.path()).known_repository().unwrap();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"secret.txt"}}}"#;
+    for name in [known.id.as_str(), "nothing"] {
+        for (token, method, path) in [
+            (&service.agent_token, "POST", "mcp"),
+            (&service.read_token, "GET", "api/requests"),
+            (&service.read_token, "GET", "api/runs"),
+            (&service.read_token, "GET", "api/events"),
+            (&service.token, "GET", "v1/models"),
+        ] {
+            let path = format!("/repositories/{name}/{path}");
+            let (status, body) = send_with_token(&service, token, (method, &path), call);
+            assert_eq!(status, 404, "{path}: {body}");
+            assert!(!body.contains("the other project"), "{body}");
+        }
+    }
+    let (_, body) = send_with_token(&service, &service.agent_token, ("POST", "/mcp"), call);
+    assert!(!body.contains("the other project"), "{body}");
+
+    // A session of one page is none of another, and a code signs in where it was made alone.
+    let person = service.sign_in();
+    let at_other = |path: &str, cookie: &str| {
+        service.send(&Sent {
+            method: "GET",
+            path,
+            host: Some(&page),
+            headers: vec![("Cookie", format!("agentos-session={cookie}"))],
+            ..Sent::default()
+        })
+    };
+    assert_eq!(at_other("/", &person.cookie).header("location"), Some("/signin"));
+    assert_eq!(at_other("/api/requests", &person.cookie).status, 401);
+    assert_eq!(service.post_form("/signin", "", &[("code", &code)]).status, 401);
+}
+
+#[test]
+fn a_request_waits_in_the_repository_of_its_client() {
+    let service = Service::start();
+    let other = other_repository();
+    service.join(other.path());
+    let known = service
+        .host_of_folder(service.repo.path())
+        .known_repository()
+        .unwrap();
+    let body = serde_json::json!({ "answer": FIX, "message": "Make add add" }).to_string();
+    let several = service.call("POST", "/api/proposals", &body);
+    assert_eq!(several.status, 400, "{}", several.body);
+    let own = service.call(
+        "POST",
+        &format!("/repositories/{}/api/proposals", known.id),
+        &body,
+    );
+    assert_eq!(own.status, 200, "{}", own.body);
+    let Person { cookie, .. } = service.sign_in();
+    assert!(service.get("/", &cookie).body.contains("Make add add"));
+    let other_id = service
+        .host_of_folder(other.path())
+        .known_repository()
+        .unwrap()
+        .id;
+    let list = service
+        .call("GET", &format!("/repositories/{other_id}/api/requests"), "")
+        .body;
+    assert!(!list.contains("Make add add"), "{list}");
+}
+
+#[test]
+fn one_repository_has_one_set_of_policies() {
+    let service = Service::start();
+    let policy = service.repo.path().join("more.toml");
+    write_file(&policy, "version = 1\n");
+    let repository = service.repo.path().to_str().unwrap();
+    let second = service
+        .cli
+        .run(&["--repo", repository, "--policy", policy.to_str().unwrap()])
+        .unwrap();
+    assert_eq!(second.code, Some(2), "{second}");
+    assert!(second.stderr.contains("with other policies"), "{second}");
+}
