@@ -30,7 +30,7 @@ async function openDevice(browser, view) {
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   await page.goto(link);
-  await page.waitForURL(`${input.url}/`);
+  await page.waitForURL(`${input.device}/`);
   return page;
 }
 
@@ -40,12 +40,12 @@ check("another device is paired after a person has compared the codes", async (b
   await takePicture(first, "devices-light");
   await examine(first, "the link for a device");
   const early = await propose(FIX, "Add up the prices of an order");
-  await device.goto(`${input.url}/requests/${early}`);
+  await device.goto(`${input.device}/requests/${early}`);
   await device.getByRole("button", { name: "Pair this device first" }).waitFor();
-  await device.goto(`${input.url}/devices`);
+  await device.goto(`${input.device}/devices`);
   await device.getByLabel("Name of this device").fill("phone <b>");
   await device.getByRole("button", { name: "Ask to be paired" }).click();
-  const shown = await device.locator(".paircode").textContent();
+  const shown = await device.locator("#own-code:not(:empty)").textContent();
   // A device never confirms itself.
   assert.equal(await device.getByRole("button", { name: "The codes are equal" }).count(), 0);
   await examine(device, "a device that asks");
@@ -62,7 +62,7 @@ check("another device is paired after a person has compared the codes", async (b
 // Approves a request on the device while a relay is at work. Returns the status of the answer.
 async function approveBehind(relay, run) {
   await device.context().route("**/*", relay);
-  await device.goto(`${input.url}/requests/${run}`);
+  await device.goto(`${input.device}/requests/${run}`);
   const answer = device.waitForResponse((one) => one.request().method() === "POST" && one.url().includes("/approve"));
   await device.getByRole("button", { name: "Sign and approve" }).click();
   const status = (await answer).status();
@@ -98,13 +98,68 @@ function makeRelay({ path, from, to, form = (body) => body }) {
   };
 }
 
+check("a relay that pairs a key of its own shows another code", async (browser) => {
+  const relayed = await openDevice(browser, VIEWS.narrow);
+  // The relay puts its own key, and its own contribution, in the place of the device's.
+  await relayed.context().route("**/devices/ask", async (route) => {
+    const pairs = new URLSearchParams(route.request().postData());
+    pairs.set("key", Buffer.alloc(32, 1).toString("base64"));
+    pairs.set("nonce", "0".repeat(64));
+    await route.continue({ postData: pairs.toString() });
+  });
+  await relayed.goto(`${input.device}/devices`);
+  await relayed.getByLabel("Name of this device").fill("relayed");
+  await relayed.getByRole("button", { name: "Ask to be paired" }).click();
+  const own = await relayed.locator("#own-code:not(:empty)").textContent();
+  await first.goto(`${input.url}/devices`);
+  const shown = await first.locator(".paircode").textContent();
+  assert.match(own, /^[0-9a-f]{4}( [0-9a-f]{4}){3}$/);
+  assert.notEqual(own, shown);
+  await first.getByRole("button", { name: "Refuse" }).click();
+  // A relay that changes the code that the service shows changes nothing: the device shows its own.
+  await relayed.context().unroute("**/devices/ask");
+  await relayed.context().close();
+});
+
+check("what a device did not sign has no effect", async () => {
+  const run = await propose(FIX, "Add up the prices of an order");
+  const asked = (path, members, strip) => device.evaluate(async ([to, more, without]) => {
+    const form = document.createElement("form");
+    form.method = "post";
+    form.setAttribute("action", to);
+    const own = { form: document.querySelector("[name=form]").value, ...more };
+    for (const [name, value] of Object.entries(own)) form.append(Object.assign(document.createElement("input"), { name, value }));
+    document.body.append(form);
+    if (!without) await prepareAction(form);
+    const body = await new Promise((resolve) => {
+      if (without) return resolve(new URLSearchParams(new FormData(form)));
+      HTMLFormElement.prototype.submit = function () { resolve(new URLSearchParams(new FormData(this))); };
+      form.requestSubmit();
+    });
+    const send = (text) => fetch(to, { method: "POST", redirect: "manual", headers: { "content-type": "application/x-www-form-urlencoded" }, body: text }).then((answer) => answer.status);
+    return { unchanged: body.toString(), statuses: [await send(body.toString().replace("first-comment", "other-comment")), await send(body.toString())] };
+  }, [path, members, strip]);
+  await device.goto(`${input.device}/runs`);
+  const unsigned = await asked(`/requests/${run}/deny`, { comment: "x" }, true);
+  assert.deepEqual(unsigned.statuses, [403, 403]);
+  // Signed, and changed on the way: refused, and the signature is used up.
+  await device.goto(`${input.device}/runs`);
+  const changed = await asked(`/requests/${run}/deny`, { comment: "first-comment" }, false);
+  assert.deepEqual(changed.statuses, [409, 409]);
+  assert.equal((await callApi("GET", "/api/requests")).json.requests.length, 1);
+  await device.goto(`${input.device}/requests/${run}`);
+  await device.getByRole("button", { name: "Deny" }).click();
+  await device.waitForURL(`${input.device}/`);
+  assert.equal((await callApi("GET", "/api/requests")).json.requests.length, 0);
+});
+
 check("a relay that changes one byte of what is shown lands nothing", async () => {
   const run = await propose(FIX, "Add up the prices of an order");
   const { json } = await callApi("GET", `/api/requests/${run}`);
   const part = new RegExp(`^/requests/${run}/review$`);
   const whole = new RegExp(`^/requests/${run}$`);
   let seen;
-  await device.goto(`${input.url}/requests/${run}`);
+  await device.goto(`${input.device}/requests/${run}`);
   seen = await device.locator("[name=seen]").inputValue();
   const set = (name, value) => (body) => {
     const pairs = new URLSearchParams(body);
@@ -150,22 +205,22 @@ check("a revoked device is signed out, and its signature counts no more", async 
   await first.goto(`${input.url}/devices`);
   await first.getByRole("button", { name: "Revoke phone" }).click();
   await first.getByText("revoked").first().waitFor();
-  await device.goto(`${input.url}/`);
-  await device.waitForURL(`${input.url}/signin`);
+  await device.goto(`${input.device}/`);
+  await device.waitForURL(`${input.device}/signin`);
   // Signed in again, the browser still has its key.
   await first.goto(`${input.url}/devices`);
   await first.getByRole("button", { name: "Add a device" }).click();
   await device.goto("about:blank");
   await device.goto(await first.locator("#link").textContent());
-  await device.waitForURL(`${input.url}/`);
+  await device.waitForURL(`${input.device}/`);
   const run = await propose(FIX, "Add up the prices of an order");
   assert.equal(await approveBehind(makeRelay({}), run), 409);
   assert.ok(!readSource("src/total.rs").includes(LANDED));
   // A session is ended from the first browser.
   await first.goto(`${input.url}/devices`);
   await first.getByRole("button", { name: "End" }).first().click();
-  await device.goto(`${input.url}/`);
-  await device.waitForURL(`${input.url}/signin`);
+  await device.goto(`${input.device}/`);
+  await device.waitForURL(`${input.device}/signin`);
 });
 
 await runChecks();

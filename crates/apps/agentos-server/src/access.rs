@@ -7,7 +7,7 @@
 //! | code | for each program of the user that asks over the Unix socket | with its first use, after ten minutes, with the service |
 //! | session | with a code | when the person signs out or ends it on another page, with the service |
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ const MOST_CODES: usize = 16;
 /// Most sessions at once; a further sign-in is refused until one ends.
 const MOST_SESSIONS: usize = 64;
 
+/// Most challenges of a session that were not used; the oldest one ends first.
+const MOST_CHALLENGES: usize = 64;
 /// Most devices that ask to be paired at once.
 const MOST_PAIRINGS: usize = 8;
 /// Longest name of a device, in characters.
@@ -42,6 +44,8 @@ struct AccessState {
     codes: Vec<(SecretHash, Instant, SessionKind)>,
     sessions: HashMap<SecretHash, OpenSession>,
     pairings: Vec<OpenPairing>,
+    /// Challenges that a device may sign, once each.
+    challenges: HashMap<SecretHash, VecDeque<String>>,
 }
 
 /// Kind of a session.
@@ -49,7 +53,7 @@ struct AccessState {
 pub enum SessionKind {
     /// Browser of this machine.
     Usual,
-    /// Browser of another device. It approves with the key of the device and in no other way.
+    /// Browser of another device. It reads, and does what it signs with the key of the device.
     Device,
 }
 
@@ -64,6 +68,8 @@ pub struct OpenSession {
     pub kind: SessionKind,
     /// Time of signing in, RFC 3339, UTC.
     pub began: String,
+    /// Contribution of the service to the pairing of this browser's device.
+    pub pairing: String,
 }
 
 /// Device that asks to be paired.
@@ -75,6 +81,10 @@ pub struct OpenPairing {
     pub name: String,
     /// Public key, as OpenSSH writes it.
     pub key: String,
+    /// Contribution of the service.
+    pub service: String,
+    /// Contribution of the device.
+    pub device: String,
     /// Session that asks.
     asked_by: SecretHash,
     end: Instant,
@@ -98,19 +108,35 @@ impl ServiceAccess {
         Ok(code)
     }
 
-    /// Signs a browser in. Returns the secret for its cookie. `None` if the code is wrong, used or too old, or too many are signed in.
+    /// Returns whether a code of this kind signs a browser in.
+    pub fn has_code(&self, code: &str, kind: SessionKind) -> bool {
+        let (code, now) = (hash_secret(code.trim()), Instant::now());
+        let state = self.lock_state();
+        state
+            .codes
+            .iter()
+            .any(|known| known.0 == code && known.1 > now && known.2 == kind)
+    }
+
+    /// Signs a browser in with a code of this kind. Returns the secret for its cookie. `None` if the code is wrong, used or too old, or
+    /// too many are signed in.
     ///
     /// # Errors
     /// If the system has no random numbers.
-    pub fn sign_in(&self, code: &str) -> Result<Option<Secret>, EffectError> {
+    pub fn sign_in(&self, code: &str, kind: SessionKind) -> Result<Option<Secret>, EffectError> {
         let (cookie, form, id) = (make_secret()?, make_secret()?, make_name()?);
+        let pairing = make_secret()?;
         let (code, now) = (hash_secret(code.trim()), Instant::now());
         let mut state = self.lock_state();
         state.codes.retain(|(_, end, _)| *end > now);
-        let Some(at) = state.codes.iter().position(|(known, _, _)| *known == code) else {
+        let found = state
+            .codes
+            .iter()
+            .position(|known| known.0 == code && known.2 == kind);
+        let Some(at) = found else {
             return Ok(None);
         };
-        let (_, _, kind) = state.codes.remove(at);
+        state.codes.remove(at);
         // Ending an older session here would let one program sign every person out.
         if state.sessions.len() >= MOST_SESSIONS {
             return Ok(None);
@@ -120,6 +146,7 @@ impl ServiceAccess {
             form: form.expose().to_owned(),
             kind,
             began: now_text(),
+            pairing: pairing.expose().to_owned(),
         };
         state.sessions.insert(hash_secret(cookie.expose()), session);
         Ok(Some(cookie))
@@ -151,11 +178,41 @@ impl ServiceAccess {
         state.codes.retain(|(_, _, kind)| *kind == SessionKind::Usual);
     }
 
-    /// Keeps that a device asks to be paired. Returns false if too many do.
+    /// Makes a text that the device of a session signs with its next action.
     ///
     /// # Errors
     /// If the system has no random numbers.
-    pub fn ask_pairing(&self, cookie: &str, name: &str, key: &str) -> Result<bool, EffectError> {
+    pub fn make_challenge(&self, cookie: &str) -> Result<String, EffectError> {
+        let challenge = make_secret()?.expose().to_owned();
+        let mut state = self.lock_state();
+        let own = state.challenges.entry(hash_secret(cookie)).or_default();
+        if own.len() >= MOST_CHALLENGES {
+            own.pop_front();
+        }
+        own.push_back(challenge.clone());
+        Ok(challenge)
+    }
+
+    /// Uses a challenge of a session up. Returns false if the session has no such challenge, or has used it.
+    pub fn use_challenge(&self, cookie: &str, challenge: &str) -> bool {
+        let mut state = self.lock_state();
+        let Some(own) = state.challenges.get_mut(&hash_secret(cookie)) else {
+            return false;
+        };
+        let at = own.iter().position(|known| same_secret(known, challenge));
+        at.is_some_and(|at| own.remove(at).is_some())
+    }
+
+    /// Keeps that a device asks to be paired, with its key and its contribution. Returns false if too many do.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn ask_pairing(
+        &self,
+        cookie: &str,
+        name: &str,
+        (key, device): (&str, &str),
+    ) -> Result<bool, EffectError> {
         let (id, now) = (make_name()?, Instant::now());
         let asked_by = hash_secret(cookie);
         let mut state = self.lock_state();
@@ -163,13 +220,19 @@ impl ServiceAccess {
         state
             .pairings
             .retain(|asked| asked.end > now && asked.asked_by != asked_by);
-        if state.pairings.len() >= MOST_PAIRINGS {
+        let service = state
+            .sessions
+            .get(&asked_by)
+            .map(|session| session.pairing.clone());
+        let Some(service) = service.filter(|_| state.pairings.len() < MOST_PAIRINGS) else {
             return Ok(false);
-        }
+        };
         state.pairings.push(OpenPairing {
             id,
             name: name.chars().take(LONGEST_NAME).collect(),
             key: key.to_owned(),
+            service,
+            device: device.to_owned(),
             asked_by,
             end: now + CODE_LIFE,
         });
@@ -243,13 +306,47 @@ mod tests {
     fn a_code_signs_in_once() {
         let access = ServiceAccess::default();
         let code = access.make_code(SessionKind::Usual).unwrap();
-        assert!(access.sign_in("guess").unwrap().is_none());
-        let cookie = access.sign_in(code.expose()).unwrap().unwrap();
-        assert!(access.sign_in(code.expose()).unwrap().is_none());
+        assert!(access.sign_in("guess", SessionKind::Usual).unwrap().is_none());
+        let cookie = access
+            .sign_in(code.expose(), SessionKind::Usual)
+            .unwrap()
+            .unwrap();
+        assert!(
+            access
+                .sign_in(code.expose(), SessionKind::Usual)
+                .unwrap()
+                .is_none()
+        );
         assert!(access.find_session(cookie.expose()).is_some());
         assert!(access.find_session("another").is_none());
         access.sign_out(cookie.expose());
         assert!(access.find_session(cookie.expose()).is_none());
+    }
+
+    #[test]
+    fn a_code_signs_in_where_its_kind_does_and_a_challenge_counts_once() {
+        let access = ServiceAccess::default();
+        let code = access.make_code(SessionKind::Device).unwrap();
+        assert!(
+            access
+                .sign_in(code.expose(), SessionKind::Usual)
+                .unwrap()
+                .is_none()
+        );
+        assert!(access.has_code(code.expose(), SessionKind::Device));
+        let phone = access
+            .sign_in(code.expose(), SessionKind::Device)
+            .unwrap()
+            .unwrap();
+        let challenge = access.make_challenge(phone.expose()).unwrap();
+        assert!(!access.use_challenge("another", &challenge));
+        assert!(access.use_challenge(phone.expose(), &challenge));
+        assert!(!access.use_challenge(phone.expose(), &challenge));
+        let oldest = access.make_challenge(phone.expose()).unwrap();
+        for _ in 0..MOST_CHALLENGES {
+            access.make_challenge(phone.expose()).unwrap();
+        }
+        assert!(!access.use_challenge(phone.expose(), &oldest));
     }
 
     #[test]
@@ -259,16 +356,36 @@ mod tests {
         for _ in 0..MOST_CODES {
             access.make_code(SessionKind::Usual).unwrap();
         }
-        assert!(access.sign_in(first.expose()).unwrap().is_none());
+        assert!(
+            access
+                .sign_in(first.expose(), SessionKind::Usual)
+                .unwrap()
+                .is_none()
+        );
         for _ in 0..MOST_SESSIONS {
             let code = access.make_code(SessionKind::Usual).unwrap();
-            assert!(access.sign_in(code.expose()).unwrap().is_some());
+            assert!(
+                access
+                    .sign_in(code.expose(), SessionKind::Usual)
+                    .unwrap()
+                    .is_some()
+            );
         }
         let code = access.make_code(SessionKind::Usual).unwrap();
-        assert!(access.sign_in(code.expose()).unwrap().is_none());
+        assert!(
+            access
+                .sign_in(code.expose(), SessionKind::Usual)
+                .unwrap()
+                .is_none()
+        );
         access.sign_all_out();
         let code = access.make_code(SessionKind::Usual).unwrap();
-        assert!(access.sign_in(code.expose()).unwrap().is_some());
+        assert!(
+            access
+                .sign_in(code.expose(), SessionKind::Usual)
+                .unwrap()
+                .is_some()
+        );
     }
 
     #[test]
@@ -276,12 +393,16 @@ mod tests {
         let access = ServiceAccess::default();
         let sign_in = |kind| {
             let code = access.make_code(kind).unwrap();
-            access.sign_in(code.expose()).unwrap().unwrap()
+            access.sign_in(code.expose(), kind).unwrap().unwrap()
         };
         let first = sign_in(SessionKind::Usual);
         let (phone, other) = (sign_in(SessionKind::Device), sign_in(SessionKind::Device));
         for _ in 0..2 {
-            assert!(access.ask_pairing(phone.expose(), "phone", "key").unwrap());
+            assert!(
+                access
+                    .ask_pairing(phone.expose(), "phone", ("key", "ab"))
+                    .unwrap()
+            );
         }
         let listed = access.list_pairings(first.expose());
         assert_eq!((listed.len(), listed[0].1), (1, false));

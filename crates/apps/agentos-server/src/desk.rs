@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_host::{
-    ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, ConsentProof, DeniedRequest, EffectError, Host,
-    Outcome, RunSpec, RunWork, ServiceModels, SessionOptions,
+    ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, ConsentProof, DeniedRequest, DeviceAddress,
+    EffectError, Host, Outcome, RunSpec, RunWork, ServiceModels, SessionOptions,
 };
 use axum::http::StatusCode;
 use tokio::sync::Semaphore;
@@ -121,6 +121,8 @@ pub struct ServiceDesk {
     pub access: ServiceAccess,
     /// Beginning of the links that sign a browser in; the code follows.
     pub sign_in_link: String,
+    /// Addresses at which the user's other devices reach the service.
+    pub device_addresses: Vec<DeviceAddress>,
     /// Name of the repository's folder, for people.
     pub repository: String,
     /// Further policies.
@@ -140,7 +142,7 @@ impl ServiceDesk {
     pub fn new(
         host: Host,
         metrics: Arc<ServiceMetrics>,
-        sign_in_link: String,
+        (sign_in_link, device_addresses): (String, Vec<DeviceAddress>),
         repository: String,
         policies: Vec<PathBuf>,
     ) -> Self {
@@ -150,6 +152,7 @@ impl ServiceDesk {
             host,
             access: ServiceAccess::default(),
             sign_in_link,
+            device_addresses,
             repository,
             policies,
             events: EventHub::default(),

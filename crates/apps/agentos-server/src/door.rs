@@ -6,12 +6,14 @@
 //! | the request has | its repository |
 //! |---|---|
 //! | the random name of a page | the repository of the page |
+//! | an address of devices, with the cookie or the code of a device | the repository whose page paired the device |
 //! | a token, and `/repositories/NAME` before the path | that repository, if the token reaches it |
 //! | a token that reaches one repository | that repository |
 //! | a `models` token that reaches none, or nothing at all over the Unix socket | none: the user's own models answer |
 //! | no name, over the Unix socket | the only repository that is served |
 
 mod choice;
+mod signed;
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -20,8 +22,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use agentos_host::{
-    EffectError, Host, JOIN_PATH, JoinAnswer, JoinOrder, KnownRepository, ServiceToken, TokenAnswer,
-    TokenWatch, make_secret, now,
+    DeviceAddress, EffectError, Host, JOIN_PATH, JoinAnswer, JoinOrder, KnownRepository, ServiceToken,
+    TokenAnswer, TokenWatch, make_secret, now,
 };
 use agentos_mcp::AgentToken;
 use axum::Router;
@@ -81,6 +83,8 @@ pub struct ServiceDoor {
     port: u16,
     /// Values of Host that are the same at each start.
     fixed: Vec<String>,
+    /// Addresses at which the user's other devices reach the service.
+    devices: Vec<DeviceAddress>,
     tokens: TokenWatch,
     metrics: Arc<ServiceMetrics>,
     /// Runtime of the tools of agents.
@@ -122,11 +126,12 @@ impl ServiceDoor {
             host.clone(),
             KnownRepository::default(),
             Arc::clone(&metrics),
-            (String::new(), &fixed),
+            (String::new(), &fixed, &[]),
             Vec::new(),
         );
         Ok(Self {
             tokens: TokenWatch::new(&host)?,
+            devices: host.device_addresses()?,
             host,
             port,
             fixed,
@@ -173,8 +178,9 @@ impl ServiceDoor {
         };
         let host = host.with_repository(Some(known.folder.clone()));
         let metrics = Arc::clone(&self.metrics);
-        let names = (page, self.fixed.as_slice());
-        let open = Arc::new(OpenDesk::new(host, known, metrics, names, order.policies.clone()));
+        let names = (page, self.fixed.as_slice(), self.devices.as_slice());
+        let policies = order.policies.clone();
+        let open = Arc::new(OpenDesk::new(host, known, metrics, names, policies));
         desks.push(Arc::clone(&open));
         Ok(open)
     }
@@ -231,22 +237,19 @@ impl ServiceDoor {
     /// Looks at a request, and takes the repository out of its path.
     fn look_at(&self, listener: Listener, parts: &mut Parts) -> Arrival {
         let hosts = list_hosts(parts);
-        let page = match listener {
-            Listener::Socket => None,
-            Listener::Network => self
-                .list_desks()
-                .into_iter()
-                .find(|open| hosts == [open.page.as_str()]),
-        };
-        let door = match (listener, &page, hosts.as_slice()) {
-            (Listener::Socket, _, [host]) if host == SOCKET_NAME => Some(DoorKind::Socket),
-            (Listener::Network, Some(_), _) => Some(DoorKind::Page),
-            (Listener::Network, None, [host]) if self.fixed.contains(host) => Some(DoorKind::Fixed),
-            _ => None,
+        let cookie = find_cookie(&parts.headers);
+        let (door, page) = self.find_door(listener, &hosts, cookie.as_deref());
+        let address = self
+            .devices
+            .iter()
+            .find(|address| hosts == [address.host.as_str()]);
+        let own_origin = match (door, address) {
+            (Some(DoorKind::Device), Some(address)) => address.origin.clone(),
+            _ => format!("http://{}", hosts.first().map_or("", String::as_str)),
         };
         let named = match door {
             Some(DoorKind::Socket | DoorKind::Fixed) => take_repository(&mut parts.uri),
-            Some(DoorKind::Page) | None => None,
+            Some(DoorKind::Page | DoorKind::Device) | None => None,
         };
         let answer = find_token(&parts.headers).map(|secret| self.tokens.find(&secret, &now()));
         let (state, token) = match answer {
@@ -255,17 +258,19 @@ impl ServiceDoor {
             Some(TokenAnswer::Ended(_)) => (TokenState::Ended, None),
             Some(TokenAnswer::Valid(token)) => (TokenState::Valid(token.scope), Some(token)),
         };
-        let session = page.as_ref().and_then(|open| {
-            let cookie = find_cookie(&parts.headers)?;
+        let session = page.as_ref().zip(cookie).and_then(|(open, cookie)| {
             let session = open.desk.access.find_session(&cookie)?;
+            // A session of one kind of name is none of the other.
+            (session.kind == session_kind(door)).then_some(())?;
             Some(SignedIn {
                 cookie,
                 id: session.id,
                 form: session.form,
                 kind: session.kind,
+                pairing: session.pairing,
             })
         });
-        let facts = read_facts(parts, hosts, door, (state, session.is_some()));
+        let facts = read_facts(parts, hosts, (door, own_origin), (state, session.is_some()));
         Arrival {
             facts,
             page,
@@ -275,13 +280,38 @@ impl ServiceDoor {
         }
     }
 
+    /// Finds the door of a request, and the desk of the page that it names.
+    fn find_door(
+        &self,
+        listener: Listener,
+        hosts: &[String],
+        cookie: Option<&str>,
+    ) -> (Option<DoorKind>, Option<Arc<OpenDesk>>) {
+        let [host] = hosts else {
+            return (None, None);
+        };
+        if listener == Listener::Socket {
+            return ((host == SOCKET_NAME).then_some(DoorKind::Socket), None);
+        }
+        let mut desks = self.list_desks().into_iter();
+        if self.devices.iter().any(|address| address.host == *host) {
+            let signed_in = |open: &Arc<OpenDesk>| open.desk.access.find_session(cookie?).map(drop);
+            let open = desks.find(|open| signed_in(open).is_some());
+            return (Some(DoorKind::Device), open);
+        }
+        match desks.find(|open| open.page == *host) {
+            Some(open) => (Some(DoorKind::Page), Some(open)),
+            None => (self.fixed.contains(host).then_some(DoorKind::Fixed), None),
+        }
+    }
+
     /// Answers a request that the judge allowed.
     async fn find_answer(
         self: &Arc<Self>,
         caller: CallerKind,
         arrival: Arrival,
         mut parts: Parts,
-        body: Body,
+        mut body: Body,
     ) -> Result<Response, RequestFault> {
         let desks = self.list_desks();
         let open = match caller {
@@ -289,7 +319,27 @@ impl ServiceDoor {
             CallerKind::Owner if arrival.facts.kind == RequestKind::Owner => {
                 return self.take_order(&parts, body).await;
             }
-            CallerKind::Anybody | CallerKind::Person => arrival.page,
+            CallerKind::Anybody if arrival.facts.kind == RequestKind::SignIn && !arrival.facts.is_read => {
+                let kind = session_kind(arrival.facts.door);
+                parts.extensions.insert(kind);
+                let (bytes, form) = signed::read_sign_in(body).await?;
+                body = Body::from(bytes);
+                let is_known = |open: &&Arc<OpenDesk>| open.desk.access.has_code(form.text("code"), kind);
+                // At an address of devices, the code alone says which repository it is for.
+                arrival
+                    .page
+                    .or_else(|| desks.iter().find(is_known).map(Arc::clone))
+            }
+            CallerKind::Anybody => arrival.page,
+            CallerKind::Person => {
+                if let (Some(open), Some(session), RequestKind::Form) =
+                    (&arrival.page, &arrival.session, arrival.facts.kind)
+                    && session.kind == SessionKind::Device
+                {
+                    body = signed::require_signature(&open.desk, session, parts.uri.path(), body).await?;
+                }
+                arrival.page
+            }
             CallerKind::Token | CallerKind::Owner => {
                 let named = arrival.named.as_deref();
                 choose_desk(&desks, arrival.facts.kind, arrival.token.as_deref(), named)?
@@ -356,14 +406,14 @@ impl OpenDesk {
         host: Host,
         known: KnownRepository,
         metrics: Arc<ServiceMetrics>,
-        (page, fixed): (String, &[String]),
+        (page, fixed, devices): (String, &[String], &[DeviceAddress]),
         policies: Vec<PathBuf>,
     ) -> Self {
         let link = format!("http://{page}/signin#");
         let desk = Arc::new(ServiceDesk::new(
             host,
             metrics,
-            link,
+            (link, devices.to_vec()),
             known.name.clone(),
             policies,
         ));
@@ -384,6 +434,14 @@ impl OpenDesk {
     pub fn make_link(&self) -> Result<String, EffectError> {
         let code = self.desk.access.make_code(SessionKind::Usual)?;
         Ok(format!("{}{}", self.desk.sign_in_link, code.expose()))
+    }
+}
+
+/// Returns the kind of the sessions that count at a door.
+fn session_kind(door: Option<DoorKind>) -> SessionKind {
+    match door {
+        Some(DoorKind::Device) => SessionKind::Device,
+        Some(DoorKind::Page | DoorKind::Fixed | DoorKind::Socket) | None => SessionKind::Usual,
     }
 }
 

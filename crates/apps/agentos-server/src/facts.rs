@@ -38,12 +38,13 @@ pub fn list_hosts(parts: &Parts) -> Vec<String> {
 pub fn read_facts(
     parts: &Parts,
     hosts: Vec<String>,
-    door: Option<DoorKind>,
+    (door, own_origin): (Option<DoorKind>, String),
     (token, has_session): (TokenState, bool),
 ) -> RequestFacts {
     let text = |name: &str| find_text(&parts.headers, name).map(str::to_owned);
     RequestFacts {
         door,
+        own_origin,
         kind: find_kind(&parts.method, parts.uri.path()),
         is_read: is_read(&parts.method),
         hosts,

@@ -9,6 +9,7 @@
 //! | the Unix socket | programs of the user that are in no sandbox | everything for programs, without a token: they have the user's rights anyway |
 //! | a fixed name, such as `127.0.0.1` | every program of this machine | `/v1`, `/mcp` and reading `/api`, each with a token of its scope; nothing consents |
 //! | the random name of a repository's page | browsers that were led there by a link | pages and forms, with a cookie |
+//! | an address of devices, from the user's settings | whoever the user's tunnel or proxy lets in | pages with the cookie of a device, which does what it signs; and what a fixed name answers to programs |
 //!
 //! Every local service of the peers was broken in one of these ways, so each rule names the attack that it ends:
 //!
@@ -59,6 +60,8 @@ pub enum DoorKind {
     Fixed,
     /// Random name of a repository's page.
     Page,
+    /// Address at which the user's other devices reach the service.
+    Device,
 }
 
 /// Result of looking at a token.
@@ -84,6 +87,8 @@ pub struct RequestFacts {
     pub kind: RequestKind,
     /// True for the methods `GET` and `HEAD`.
     pub is_read: bool,
+    /// Origin of the service's own pages under the name of the request.
+    pub own_origin: String,
     /// Every Host of the request: its header lines, and the one of an absolute address.
     pub hosts: Vec<String>,
     /// Every Origin.
@@ -209,10 +214,10 @@ impl RequestRefusal {
 pub fn judge_request(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal> {
     // Two lines of Host are a way around checks of a proxy, and this service has none in front of it.
     // First, because nothing else that a browser says means anything under a name of the attacker.
-    let ([host], Some(door)) = (facts.hosts.as_slice(), facts.door) else {
+    let ([_], Some(door)) = (facts.hosts.as_slice(), facts.door) else {
         return Err(RequestRefusal::WrongHost);
     };
-    refuse_foreign(facts, host)?;
+    refuse_foreign(facts)?;
     if facts.is_upgrade {
         return Err(RequestRefusal::NoUpgrade);
     }
@@ -226,6 +231,13 @@ pub fn judge_request(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal>
         DoorKind::Socket => judge_owner(facts),
         DoorKind::Fixed => judge_program(facts),
         DoorKind::Page => judge_browser(facts),
+        DoorKind::Device => match facts.kind {
+            RequestKind::Models | RequestKind::Agent | RequestKind::Effect | RequestKind::Owner => {
+                judge_program(facts)
+            }
+            RequestKind::Data if facts.token != TokenState::Missing => judge_program(facts),
+            _ => judge_browser(facts),
+        },
     }
 }
 
@@ -308,9 +320,8 @@ fn require_token(facts: &RequestFacts, scope: TokenScope) -> Result<CallerKind, 
 }
 
 /// Refuses what another site sent, or shows in a frame.
-fn refuse_foreign(facts: &RequestFacts, host: &str) -> Result<(), RequestRefusal> {
-    let own = format!("http://{host}");
-    if facts.origins.iter().any(|origin| *origin != own) {
+fn refuse_foreign(facts: &RequestFacts) -> Result<(), RequestRefusal> {
+    if facts.origins.iter().any(|origin| *origin != facts.own_origin) {
         return Err(RequestRefusal::ForeignSite);
     }
     let target = facts.fetch_target.as_deref();

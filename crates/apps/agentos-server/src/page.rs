@@ -25,7 +25,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use self::forms::{SentForm, read_form};
+pub use self::forms::SentForm;
+use self::forms::read_form;
 use self::story::RunPage;
 use self::views::{
     ClosedPage, CostPage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunsPage, SignInPage,
@@ -51,6 +52,8 @@ pub struct SignedIn {
     pub form: String,
     /// Kind of the session.
     pub kind: SessionKind,
+    /// Contribution of the service to the pairing of this browser's device.
+    pub pairing: String,
 }
 
 type PageAnswer = Result<Response, PageFault>;
@@ -97,6 +100,11 @@ async fn read_frame(
         waiting: requests.len(),
         repository: desk.repository.clone(),
         form: person.form.clone(),
+        session: person.id.clone(),
+        challenge: match person.kind {
+            SessionKind::Usual => String::new(),
+            SessionKind::Device => desk.access.make_challenge(&person.cookie)?,
+        },
     };
     Ok((frame, requests))
 }
@@ -129,8 +137,12 @@ pub fn show_closed(path: &str) -> Response {
 }
 
 /// `POST /signin`
-pub async fn sign_in(State(desk): State<SharedDesk>, form: SentForm) -> PageAnswer {
-    let Some(cookie) = desk.access.sign_in(form.text("code"))? else {
+pub async fn sign_in(
+    State(desk): State<SharedDesk>,
+    Extension(kind): Extension<SessionKind>,
+    form: SentForm,
+) -> PageAnswer {
+    let Some(cookie) = desk.access.sign_in(form.text("code"), kind)? else {
         let mut response = render(&SignInPage { is_wrong: true });
         *response.status_mut() = StatusCode::UNAUTHORIZED;
         return Ok(response);

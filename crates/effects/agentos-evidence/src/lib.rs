@@ -4,6 +4,7 @@
 //! hash and a checkpoint's signature cover. Never: decides what is recorded, reads a clock or a repository, repairs
 //! without a record of it, or stores a secret. Start at [`Store`]; `durable-append.md` explains how a record is written.
 
+mod action;
 mod approval;
 mod blob;
 mod change_fates;
@@ -36,6 +37,7 @@ mod tape_mark;
 mod trust;
 mod verify;
 
+pub use action::ActionStatement;
 pub use agentos_durable::SyncFile;
 pub use approval::ApprovalStatement;
 pub use change_fates::{ChangeFate, UNDO_RUN};

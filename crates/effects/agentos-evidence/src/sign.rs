@@ -99,6 +99,12 @@ impl PublicKey {
         format!("{KIND} {}", STANDARD.encode(self.wire_form()))
     }
 
+    /// Returns the 32 bytes of the key in base64, as browsers export it.
+    #[must_use]
+    pub fn base64(&self) -> String {
+        STANDARD.encode(self.0)
+    }
+
     /// Parses the form that [`Self::line`] returns. Text before the key type and after the key is ignored. `None` if there
     /// is no such key in the line.
     #[must_use]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_evidence::{ApprovalStatement, PublicKey};
+use agentos_evidence::{ActionStatement, ApprovalStatement, PublicKey};
 use agentos_policy::{ApprovalHashes, ConsentProof};
 use agentos_tool::Timestamp;
 use schemars::JsonSchema;
@@ -77,13 +77,27 @@ pub struct DeviceApproval<'a> {
     pub signature: &'a str,
 }
 
-/// Returns the 64 bits of a device's key that two people compare, in groups. `None` if it is no Ed25519 key.
+/// Contributions to a pairing, as one end knows them.
+#[derive(Debug, Clone, Copy)]
+pub struct PairingFacts<'a> {
+    /// Random text of the service.
+    pub service: &'a str,
+    /// Random text of the device.
+    pub device: &'a str,
+    /// Public key of the device, as OpenSSH writes it.
+    pub key: &'a str,
+}
+
+/// Returns the 64 bits of a pairing that a person compares, in groups. `None` if it has no Ed25519 key.
 ///
-/// A relay that put a key of its own in place of the device's would have to find one with the same 64 bits.
+/// Each end computes them from what it knows itself: the service from the key that arrived, the device from the key that it made. A relay
+/// that put a key of its own in place of the device's would have to find a contribution that gives the same 64 bits, while the person waits.
 #[must_use]
-pub fn pairing_code(key: &str) -> Option<String> {
-    let key = PublicKey::from_line(key)?;
-    let hash = agentos_chain::hash_bytes(key.line().as_bytes());
+pub fn pairing_code(facts: PairingFacts<'_>) -> Option<String> {
+    let key = PublicKey::from_line(facts.key)?.base64();
+    let PairingFacts { service, device, .. } = facts;
+    let text = format!("agentos pairing 1\nservice {service}\ndevice {device}\nkey {key}\n");
+    let hash = agentos_chain::hash_bytes(text.as_bytes());
     let digits = hash.strip_prefix("sha256:").unwrap_or(&hash).get(..16)?;
     let groups: Vec<&str> = [0, 4, 8, 12]
         .iter()
@@ -152,20 +166,7 @@ impl Host {
     /// If the device is not paired or was revoked, or the signature is of another state, another request, or of something else that
     /// was shown.
     pub fn check_approval(&self, approval: DeviceApproval<'_>) -> Result<ConsentProof, EffectError> {
-        let refuse = |code: &str, what: &str| EffectError::new(Cause::Consent, code, what);
-        let key = PublicKey::from_line(approval.key)
-            .ok_or_else(|| refuse("unknown-device", "this device is not paired"))?;
-        let devices = self.list_devices()?;
-        let device = devices
-            .iter()
-            .find(|device| PublicKey::from_line(&device.key) == Some(key));
-        let device = match device {
-            None => return Err(refuse("unknown-device", "this device is not paired")),
-            Some(device) if device.revoked.is_some() => {
-                return Err(refuse("revoked-device", "this device was revoked"));
-            }
-            Some(device) => device,
-        };
+        let (device, key) = self.find_device(approval.key)?;
         let hashes = approval.hashes;
         let statement = ApprovalStatement {
             request: approval.request,
@@ -181,12 +182,102 @@ impl Host {
             return Err(refuse("wrong-signature", what).hint("read the request again"));
         }
         Ok(ConsentProof {
-            device: device.name.clone(),
+            device: device.name,
             key: key.line(),
             rendering_sha256: approval.rendering_sha256.to_owned(),
             signature: approval.signature.to_owned(),
         })
     }
+
+    /// Checks the signature of a form that a device sent. Returns the device.
+    ///
+    /// # Errors
+    /// If the device is not paired or was revoked, or it signed another form.
+    pub fn check_action(
+        &self,
+        statement: ActionStatement<'_>,
+        key: &str,
+        signature: &str,
+    ) -> Result<PairedDevice, EffectError> {
+        let (device, key) = self.find_device(key)?;
+        match statement.is_signed(&key, signature) {
+            true => Ok(device),
+            false => Err(refuse(
+                "wrong-signature",
+                "the device signed something else than what it sent; load the page again",
+            )),
+        }
+    }
+
+    /// Finds the paired device with a key.
+    fn find_device(&self, key: &str) -> Result<(PairedDevice, PublicKey), EffectError> {
+        let unknown = || refuse("unknown-device", "this device is not paired");
+        let key = PublicKey::from_line(key).ok_or_else(unknown)?;
+        let mut devices = self.list_devices()?.into_iter();
+        let device = devices.find(|device| PublicKey::from_line(&device.key) == Some(key));
+        let device = device.ok_or_else(unknown)?;
+        match device.revoked {
+            Some(_) => Err(refuse("revoked-device", "this device was revoked")),
+            None => Ok((device, key)),
+        }
+    }
+
+    /// Reads the addresses at which the user's other devices reach the service.
+    ///
+    /// # Errors
+    /// If the settings cannot be read, or an address is none at which a browser keeps keys.
+    pub fn device_addresses(&self) -> Result<Vec<DeviceAddress>, EffectError> {
+        let settings = self.read_settings()?;
+        let text = settings.text("device_addresses").unwrap_or_default();
+        text.split_whitespace().map(parse_address).collect()
+    }
+}
+
+/// Address at which another device reaches the service: over a tunnel, or a proxy of the user that speaks TLS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceAddress {
+    /// Value of Host.
+    pub host: String,
+    /// Value of Origin.
+    pub origin: String,
+}
+
+/// Parses such an address. Browsers keep keys in a secure context alone: over TLS, or at a name that is the device itself
+/// (W3C, "Secure Contexts", section 3.1).
+fn parse_address(text: &str) -> Result<DeviceAddress, EffectError> {
+    let bad = |why: &str| {
+        let message = format!("`{text}` in the setting `device_addresses` {why}");
+        EffectError::new(Cause::Usage, "bad-settings", message)
+    };
+    let (scheme, host) = text
+        .split_once("://")
+        .ok_or_else(|| bad("has no `http://` or `https://`"))?;
+    let host = host.trim_end_matches('/').to_ascii_lowercase();
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-.:[]".contains(char);
+    if host.is_empty() || !host.chars().all(is_plain) {
+        return Err(bad("is not the address of a page"));
+    }
+    let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
+    let is_itself =
+        name == "localhost" || name.ends_with(".localhost") || name == "127.0.0.1" || name == "[::1]";
+    match scheme {
+        "https" => {}
+        "http" if is_itself => {}
+        "http" => {
+            return Err(bad(
+                "is neither `https` nor a name such as `localhost`, so browsers keep no key there",
+            ));
+        }
+        _ => return Err(bad("has no `http://` or `https://`")),
+    }
+    Ok(DeviceAddress {
+        origin: format!("{scheme}://{host}"),
+        host,
+    })
+}
+
+fn refuse(code: &str, what: &str) -> EffectError {
+    EffectError::new(Cause::Consent, code, what)
 }
 
 /// Returns an Ed25519 key in OpenSSH's form from its 32 bytes in base64, as browsers export it. `None` if it is none.
@@ -247,12 +338,20 @@ mod tests {
         let raw = "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=";
         let line = device_key(raw).unwrap();
         insta::assert_snapshot!(line, @"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID1AF8PoQ4lakrcKp00bfrycmCzPLsSWjMDNVfEq9GYM");
-        let code = pairing_code(&line).unwrap();
-        assert_eq!((code.len(), code.split(' ').count()), (19, 4), "{code}");
-        assert_ne!(
-            Some(code),
-            pairing_code(&device_key(&raw.replace('P', "Q")).unwrap())
-        );
+        let code =
+            |service: &str, device: &str, key: &str| pairing_code(PairingFacts { service, device, key });
+        let shown = code("a", "b", &line).unwrap();
+        assert_eq!((shown.len(), shown.split(' ').count()), (19, 4), "{shown}");
+        // As `device.js` computes it (Node: `createHash("sha256")` over the same text).
+        insta::assert_snapshot!(shown, @"9250 d9de 6ce5 62f0");
+        let other = device_key(&raw.replace('P', "Q")).unwrap();
+        for changed in [
+            code("c", "b", &line),
+            code("a", "c", &line),
+            code("a", "b", &other),
+        ] {
+            assert_ne!(changed, Some(shown.clone()));
+        }
         for wrong in [
             "",
             "AAAA",
@@ -260,7 +359,27 @@ mod tests {
             "<script>",
         ] {
             assert_eq!(device_key(wrong), None, "{wrong}");
-            assert_eq!(pairing_code(wrong), None, "{wrong}");
+            assert_eq!(code("a", "b", wrong), None, "{wrong}");
+        }
+    }
+    #[test]
+    fn an_address_of_devices_is_one_at_which_browsers_keep_keys() {
+        for (text, expected) in [
+            ("http://localhost:7417", Some("localhost:7417")),
+            ("http://LocalHost:7417/", Some("localhost:7417")),
+            ("https://laptop.example", Some("laptop.example")),
+            ("http://ab.localhost:1", Some("ab.localhost:1")),
+            ("http://[::1]:7417", Some("[::1]:7417")),
+            ("http://laptop.example", None),
+            ("http://localhost.example", None),
+            ("localhost:7417", None),
+            ("ftp://localhost", None),
+            ("https://", None),
+            ("https://a/b", None),
+            ("https://u@a", None),
+        ] {
+            let found = parse_address(text).ok().map(|address| address.host);
+            assert_eq!(found.as_deref(), expected, "{text}");
         }
     }
 }

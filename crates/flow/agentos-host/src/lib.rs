@@ -145,7 +145,9 @@ pub use agentos_engine::request_drift::{ChangeDrift, DiffRevision, HunkMove, Req
 pub use agentos_engine::run::{JudgedCall, was_interrupted};
 pub use agentos_engine::settle::ConsentRequest;
 pub use agentos_engine::{Cause, FailedAttempt, Outcome, OutcomeKind, Tried};
-pub use agentos_evidence::{Finding, ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport};
+pub use agentos_evidence::{
+    ActionStatement, Finding, ProviderStats, Record, RecordKind, RunSummary, Tampering, VerifyReport,
+};
 pub use agentos_executor::{Recovered, RecoveryOutcome, local_offset_minutes};
 pub use agentos_landing::Change;
 pub use agentos_machine::{GpuSample, MachineSample, MemorySample, ProcessorSample};
@@ -185,7 +187,7 @@ pub use conversation::{
     Conversation, SummarySpec, ToolChoice, TurnReport, TurnSpec, WithheldReads, find_turn_fault,
 };
 pub use costs::{CostReport, RebuildReport};
-pub use devices::{DeviceApproval, PairedDevice, device_key, pairing_code};
+pub use devices::{DeviceAddress, DeviceApproval, PairedDevice, PairingFacts, device_key, pairing_code};
 pub use environment::Environment;
 pub use error::usage_error;
 pub use events::{RecordSeen, RunEvent, RunEvents};

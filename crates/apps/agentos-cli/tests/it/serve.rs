@@ -40,13 +40,20 @@ fn the_service_is_started_found_and_ended() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // A pipe may lead to a log, so no link is written to it.
     let first = lines.next().unwrap().unwrap();
-    let page = first.strip_prefix("page  ").unwrap_or_else(|| panic!("{first}"));
-    let (address, code) = page.split_once('#').unwrap();
+    assert_eq!(first, "page  `agentos open` opens it in your browser");
+    for line in lines.by_ref() {
+        if line.unwrap().starts_with("Ctrl-C") {
+            break;
+        }
+    }
 
     let printed = cli.run(&["open", "--print"]).unwrap();
     assert_eq!(printed.code, Some(0), "{}", printed.stderr);
-    let (same, other) = printed.stdout.trim().split_once('#').unwrap();
+    let (address, code) = printed.stdout.trim().split_once('#').unwrap();
+    let again = cli.run(&["open", "--print"]).unwrap();
+    let (same, other) = again.stdout.trim().split_once('#').unwrap();
     assert_eq!(same, address);
     // A code signs one browser in, so each link has its own.
     assert_ne!(other, code);
@@ -57,6 +64,23 @@ fn the_service_is_started_found_and_ended() {
     assert!(shown.starts_with(address), "{shown}");
     let link = std::fs::read_to_string(cli.home().join(".local/state/agentos/server/open.html")).unwrap();
     assert!(link.contains(&format!("url={address}#")), "{link}");
+
+    // A token is shown once, listed without its secret, and revoked.
+    let made = cli
+        .run(&["serve", "token", "add", "claude", "--for", "agent"])
+        .unwrap();
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    assert!(
+        made.stdout.starts_with("agentos_agent_") && made.stdout.lines().count() == 1,
+        "{made}"
+    );
+    let listed = cli.run(&["serve", "token", "list", "--json"]).unwrap().stdout;
+    assert!(
+        listed.contains("\"claude\"") && !listed.contains(made.stdout.trim()),
+        "{listed}"
+    );
+    let revoked = cli.run(&["serve", "token", "revoke", "claude"]).unwrap();
+    assert_snapshot!(revoked.stderr, @"revoked `claude`");
 
     assert!(interrupt(&child));
     assert!(child.wait().unwrap().success());

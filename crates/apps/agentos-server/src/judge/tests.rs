@@ -11,6 +11,7 @@ fn allowed(door: DoorKind, kind: RequestKind) -> RequestFacts {
     let is_effect = matches!(kind, RequestKind::Effect | RequestKind::Owner);
     RequestFacts {
         door: Some(door),
+        own_origin: OWN.to_owned(),
         kind,
         is_read: !is_form && !is_effect,
         hosts: vec![HOST.to_owned()],
@@ -26,12 +27,14 @@ fn allowed(door: DoorKind, kind: RequestKind) -> RequestFacts {
         has_query_secret: false,
         is_upgrade: false,
         token: match (door, kind) {
-            (DoorKind::Fixed, RequestKind::Models) => TokenState::Valid(TokenScope::Models),
-            (DoorKind::Fixed, RequestKind::Agent) => TokenState::Valid(TokenScope::Agent),
+            (DoorKind::Fixed | DoorKind::Device, RequestKind::Models) => {
+                TokenState::Valid(TokenScope::Models)
+            }
+            (DoorKind::Fixed | DoorKind::Device, RequestKind::Agent) => TokenState::Valid(TokenScope::Agent),
             (DoorKind::Fixed, RequestKind::Data) => TokenState::Valid(TokenScope::Read),
             _ => TokenState::Missing,
         },
-        has_session: door == DoorKind::Page,
+        has_session: matches!(door, DoorKind::Page | DoorKind::Device),
     }
 }
 
@@ -49,7 +52,14 @@ const KINDS: [RequestKind; 10] = [
 ];
 
 /// Everything that is answered: the door, the kind and the caller. Every other pair is refused.
-const ANSWERED: [(DoorKind, RequestKind, CallerKind); 16] = [
+const ANSWERED: [(DoorKind, RequestKind, CallerKind); 23] = [
+    (DoorKind::Device, RequestKind::Public, CallerKind::Anybody),
+    (DoorKind::Device, RequestKind::SignIn, CallerKind::Anybody),
+    (DoorKind::Device, RequestKind::Page, CallerKind::Person),
+    (DoorKind::Device, RequestKind::Form, CallerKind::Person),
+    (DoorKind::Device, RequestKind::Data, CallerKind::Person),
+    (DoorKind::Device, RequestKind::Models, CallerKind::Token),
+    (DoorKind::Device, RequestKind::Agent, CallerKind::Token),
     (DoorKind::Socket, RequestKind::Public, CallerKind::Anybody),
     (DoorKind::Socket, RequestKind::Models, CallerKind::Owner),
     (DoorKind::Socket, RequestKind::Data, CallerKind::Owner),
@@ -70,7 +80,12 @@ const ANSWERED: [(DoorKind, RequestKind, CallerKind); 16] = [
 
 #[test]
 fn each_door_answers_its_own_kinds_alone() {
-    for door in [DoorKind::Socket, DoorKind::Fixed, DoorKind::Page] {
+    for door in [
+        DoorKind::Socket,
+        DoorKind::Fixed,
+        DoorKind::Page,
+        DoorKind::Device,
+    ] {
         for kind in KINDS {
             let found = judge_request(&allowed(door, kind)).ok();
             let listed = ANSWERED

@@ -5,18 +5,21 @@
 //! | step | where |
 //! |---|---|
 //! | "Add a device" makes a link, also as a QR code | the first browser |
-//! | the link signs the other browser in; it makes a key that cannot be exported, and asks to be paired | the other device |
-//! | both show the same code, which is a hash of the key | both |
+//! | the link signs the other browser in, at an address of the user's settings; it makes a key that cannot be exported, and asks to be paired | the other device |
+//! | each end computes a code from the key and both contributions as it knows them itself, and shows it | both |
 //! | a person compares and confirms | the first browser |
-//! | an approval is signed over the hashes and over what was shown | the other device |
+//! | an approval is signed over the hashes and over what was shown, any other action over its form | the other device |
+//!
+//! A relay between the two ends cannot pair a key of its own unnoticed, and cannot act with the cookie that it sees. Whoever delivers the page
+//! to the device is trusted with what the page shows: it can show another change than the one that is signed.
 
 use agentos_host::{
-    ApprovalHashes, ChangeReview, ConsentProof, DeviceApproval, EffectError, device_key, pairing_code,
+    ApprovalHashes, ChangeReview, ConsentProof, DeviceApproval, EffectError, PairingFacts, device_key,
+    pairing_code,
 };
 use askama::Template;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
-use axum::http::header::{HOST, HeaderMap};
 use qrcode::QrCode;
 use qrcode::render::svg;
 
@@ -28,11 +31,18 @@ use crate::desk::{Lane, SharedDesk};
 use crate::fault::RequestFault;
 use crate::marked_text::mark;
 
+/// Digits of a device's contribution: 256 bits.
+const NONCE_DIGITS: usize = 64;
+
 #[derive(Template)]
 #[template(path = "devices.html")]
 struct DevicesPage {
     frame: PageFrame,
     is_device: bool,
+    /// Contribution of the service to the pairing of this browser's device.
+    pairing: String,
+    /// True if the user has named an address at which a device reaches the service.
+    has_address: bool,
     link: Option<ShownLink>,
     asking: Vec<ShownPairing>,
     devices: Vec<ShownDevice>,
@@ -78,11 +88,17 @@ async fn answer(desk: &SharedDesk, person: &SignedIn, link: Option<ShownLink>) -
     Ok(render(&DevicesPage {
         frame,
         is_device: person.kind == SessionKind::Device,
+        pairing: person.pairing.clone(),
+        has_address: !desk.device_addresses.is_empty(),
         link,
         asking: pairings
             .filter_map(|(asked, is_own)| {
                 Some(ShownPairing {
-                    code: pairing_code(&asked.key)?,
+                    code: pairing_code(PairingFacts {
+                        service: &asked.service,
+                        device: &asked.device,
+                        key: &asked.key,
+                    })?,
                     id: asked.id,
                     name: mark(&asked.name),
                     is_own,
@@ -121,7 +137,6 @@ pub async fn change_devices(
     State(desk): State<SharedDesk>,
     Extension(person): Person,
     Path(action): Path<String>,
-    headers: HeaderMap,
     form: SentForm,
 ) -> PageAnswer {
     form.require_secret(&person.form)?;
@@ -134,7 +149,7 @@ pub async fn change_devices(
             return Err(RequestFault::new(StatusCode::FORBIDDEN, "device-session", what).into());
         }
         "link" => {
-            let link = make_link(&desk, &headers)?;
+            let link = make_link(&desk)?;
             return answer(&desk, &person, Some(link)).await;
         }
         "confirm" => {
@@ -164,21 +179,28 @@ pub async fn change_devices(
 fn ask_pairing(desk: &SharedDesk, person: &SignedIn, form: &SentForm) -> Result<(), RequestFault> {
     let bad = |what: &str| RequestFault::new(StatusCode::BAD_REQUEST, "usage", what);
     let key = device_key(form.text("key")).ok_or_else(|| bad("the device sent no Ed25519 key"))?;
-    match desk.access.ask_pairing(&person.cookie, form.text("name"), &key)? {
+    let nonce = form.text("nonce");
+    if nonce.len() != NONCE_DIGITS || !nonce.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(bad("the device sent no contribution of its own"));
+    }
+    match desk
+        .access
+        .ask_pairing(&person.cookie, form.text("name"), (&key, nonce))?
+    {
         true => Ok(()),
         false => Err(bad("too many devices ask to be paired; answer them first")),
     }
 }
 
 /// Makes the link for another device, and its picture.
-fn make_link(desk: &SharedDesk, headers: &HeaderMap) -> Result<ShownLink, RequestFault> {
+fn make_link(desk: &SharedDesk) -> Result<ShownLink, RequestFault> {
+    let Some(place) = desk.device_addresses.first() else {
+        let what =
+            "no address of devices is set: `agentos config set device_addresses http://localhost:7417`";
+        return Err(RequestFault::new(StatusCode::CONFLICT, "usage", what));
+    };
     let code = desk.access.make_code(SessionKind::Device)?;
-    // The judge has let this Host through, so it is one of the service's own names.
-    let host = headers
-        .get(HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or_default();
-    let address = format!("http://{host}/signin#{}", code.expose());
+    let address = format!("{}/signin#{}", place.origin, code.expose());
     let drawn = QrCode::new(address.as_bytes()).map_err(|error| {
         RequestFault::from(EffectError::from_error(
             agentos_host::Cause::Internal,

@@ -15,6 +15,19 @@ use crate::fault::RequestFault;
 pub struct SentForm(Vec<(String, String)>);
 
 impl SentForm {
+    /// Parses the bytes of a form.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let pairs = url::form_urlencoded::parse(bytes);
+        // Forms send line ends as CR LF (HTML, "constructing the entry list"), whatever the person typed.
+        let pairs = pairs.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")));
+        Self(pairs.collect())
+    }
+
+    /// Returns all members in their order.
+    pub fn members(&self) -> &[(String, String)] {
+        &self.0
+    }
+
     /// Returns a member; an empty text if there is none.
     pub fn text(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(known, _)| known == name);
@@ -45,8 +58,5 @@ pub async fn read_form(request: Request, desk: &SharedDesk) -> Result<SentForm, 
     let body = Bytes::from_request(request, desk).await;
     let body = body
         .map_err(|error| RequestFault::new(error.status(), "usage", "the form is too large, or broke off"))?;
-    let pairs = url::form_urlencoded::parse(&body);
-    // Forms send line ends as CR LF (HTML, "constructing the entry list"), whatever the person typed.
-    let pairs = pairs.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")));
-    Ok(SentForm(pairs.collect()))
+    Ok(SentForm::parse(&body))
 }

@@ -26,6 +26,10 @@ pub struct PageFrame {
     pub repository: String,
     /// Secret of the forms.
     pub form: String,
+    /// Name of the session.
+    pub session: String,
+    /// Text that the device of the session signs with its next action. Empty if the session is not of another device.
+    pub challenge: String,
 }
 
 /// Row of the inbox.

@@ -30,7 +30,8 @@ fn shop() -> TestRepo {
 
 /// Runs a script against a service, and shows what it printed.
 fn run_script(browser: &RealBrowser, script: &str, service: &Service) {
-    let facts = json!({ "address": service.address, "url": service.origin(), "socket": service.socket(),
+    let port = service.address.split_once(':').unwrap().1;
+    let facts = json!({ "address": service.address, "url": service.origin(), "device": format!("http://localhost:{port}"), "socket": service.socket(),
         "token": service.token, "repository": service.repo.path() });
     let (code, printed) = browser.run_script(script, facts).unwrap();
     eprintln!("{printed}");
@@ -42,7 +43,7 @@ fn another_device_is_paired_and_signs_approvals() {
     let Some(browser) = RealBrowser::find() else {
         return;
     };
-    run_script(&browser, "devices.mjs", &Service::start_in(shop()));
+    run_script(&browser, "devices.mjs", &Service::start_for_devices(shop()));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Who counts as whom: tokens and their scopes, cookies and the names to which they belong, and several repositories in one service.
 
+use agentos_testkit::http::RawAnswer;
 use agentos_testkit::repo::{TestRepo, make_dir, write_file};
 
-use crate::support::{FIX, LIB, Person, Sent, Service};
+use crate::support::{FIX, LIB, Person, Sent, Service, encode, hidden};
 
 /// Effects that need a person, on a request.
 fn list_effects(run: &str) -> Vec<String> {
@@ -266,4 +267,129 @@ fn one_repository_has_one_set_of_policies() {
         .unwrap();
     assert_eq!(second.code, Some(2), "{second}");
     assert!(second.stderr.contains("with other policies"), "{second}");
+}
+
+/// Sends a form or reads a page at the address of devices.
+fn at_device(
+    service: &Service,
+    (method, path): (&str, &str),
+    cookie: &str,
+    pairs: &[(&str, &str)],
+) -> RawAnswer {
+    service.send(&Sent {
+        method,
+        path,
+        host: Some("phone.localhost"),
+        headers: vec![
+            ("Origin", "http://phone.localhost".to_owned()),
+            ("Content-Type", "application/x-www-form-urlencoded".to_owned()),
+            ("Cookie", format!("agentos-session={cookie}")),
+        ],
+        body: encode(pairs),
+    })
+}
+
+#[test]
+fn a_device_does_nothing_that_it_did_not_sign() {
+    let repo = TestRepo::new();
+    repo.write("src/lib.rs", LIB);
+    repo.commit_all("begin");
+    let service = Service::start_with(repo, |cli| {
+        let file = cli.home().join(".config/agentos/config.toml");
+        write_file(&file, "device_addresses = \"http://phone.localhost\"\n");
+    });
+    let person = service.sign_in();
+    let shown = service.post_form("/devices/link", &person.cookie, &[("form", &person.form)]);
+    let code = shown.body.split_once("phone.localhost/signin#").unwrap().1;
+    let code = code.split_once('<').unwrap().0.to_owned();
+    // The code of a device signs in at the address of devices alone.
+    assert_eq!(service.post_form("/signin", "", &[("code", &code)]).status, 401);
+    let signed = at_device(&service, ("POST", "/signin"), "", &[("code", &code)]);
+    assert_eq!(signed.status, 303, "{}", signed.body);
+    let line = signed.header("set-cookie").unwrap();
+    let cookie = line
+        .split_once('=')
+        .unwrap()
+        .1
+        .split_once(';')
+        .unwrap()
+        .0
+        .to_owned();
+    let home = at_device(&service, ("GET", "/"), &cookie, &[]).body;
+    let form = hidden(&home, "form");
+    // Neither session counts at the other's name.
+    assert_eq!(service.get("/", &cookie).header("location"), Some("/signin"));
+    let other = at_device(&service, ("GET", "/"), &person.cookie, &[]);
+    assert_eq!(other.header("location"), Some("/signin"));
+
+    let run = service.propose(FIX);
+    let before = service.state();
+    let raw = "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=";
+    let signature = "A".repeat(86) + "==";
+    for path in [
+        format!("/requests/{run}/approve"),
+        format!("/requests/{run}/deny"),
+        format!("/runs/{run}/undo"),
+        "/propose".to_owned(),
+        "/sessions".to_owned(),
+        "/evidence/export".to_owned(),
+        "/devices/revoke".to_owned(),
+        "/devices/confirm".to_owned(),
+        "/models/remove".to_owned(),
+    ] {
+        let page = at_device(&service, ("GET", "/runs"), &cookie, &[]).body;
+        let challenge = page
+            .split_once("data-challenge=\"")
+            .unwrap()
+            .1
+            .split_once('"')
+            .unwrap()
+            .0
+            .to_owned();
+        let seen = hidden(
+            &at_device(&service, ("GET", &format!("/requests/{run}")), &cookie, &[]).body,
+            "seen",
+        );
+        let mut pairs = vec![
+            ("form", form.as_str()),
+            ("seen", &seen),
+            ("answer", FIX),
+            ("text", "hello"),
+        ];
+        for proof in [
+            vec![],
+            vec![("device_key", raw), ("signature", &signature)],
+            vec![
+                ("device_key", raw),
+                ("signature", &signature),
+                ("challenge", &challenge),
+            ],
+            vec![
+                ("device_key", raw),
+                ("signature", &signature),
+                ("challenge", &challenge),
+            ],
+        ] {
+            pairs.truncate(4);
+            pairs.extend(proof);
+            let answer = at_device(&service, ("POST", &path), &cookie, &pairs);
+            assert!(
+                matches!(answer.status, 403 | 409),
+                "{path}: {} {}",
+                answer.status,
+                answer.body
+            );
+        }
+        assert_eq!(service.state(), before, "{path}");
+    }
+    let out = at_device(
+        &service,
+        ("POST", "/signout"),
+        &cookie,
+        &[("form", &form), ("all", "yes")],
+    );
+    assert_eq!(out.status, 403, "{}", out.body);
+    assert!(service.get("/", &person.cookie).body.contains("Sign out"));
+    let out = at_device(&service, ("POST", "/signout"), &cookie, &[("form", &form)]);
+    assert_eq!(out.status, 303, "{}", out.body);
 }

@@ -9,6 +9,7 @@ use agentos_host::{Environment, Host, NewToken, TokenScope};
 use agentos_testkit::cli::{Cli, send_signal};
 use agentos_testkit::http::{RawAnswer, begin_request, send_bytes, send_local};
 use agentos_testkit::repo::{TestRepo, write_file};
+use agentos_testkit::server::closed_port;
 use serde_json::Value;
 
 pub const LIB: &str = "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n";
@@ -81,7 +82,27 @@ impl Service {
         })
     }
 
+    /// Starts a service that other devices reach at `http://localhost`, as over a tunnel.
+    pub fn start_for_devices(repo: TestRepo) -> Self {
+        let place = closed_port().unwrap();
+        let port = place.rsplit_once(':').unwrap().1;
+        let prepare = |cli: &Cli| {
+            let file = cli.home().join(".config/agentos/config.toml");
+            write_file(&file, format!("device_addresses = \"http://localhost:{port}\"\n"));
+        };
+        Self::start_at(repo, &[], Some(&format!("127.0.0.1:{port}")), prepare)
+    }
+
     fn start_with_vars(repo: TestRepo, vars: &[(&str, &str)], prepare: impl FnOnce(&Cli)) -> Self {
+        Self::start_at(repo, vars, None, prepare)
+    }
+
+    fn start_at(
+        repo: TestRepo,
+        vars: &[(&str, &str)],
+        listen: Option<&str>,
+        prepare: impl FnOnce(&Cli),
+    ) -> Self {
         let mut cli = Cli::new(env!("CARGO_BIN_EXE_agentos-server"))
             .unwrap()
             .in_dir(repo.path());
@@ -89,8 +110,9 @@ impl Service {
             cli = cli.env(*name, *value);
         }
         prepare(&cli);
+        let listen = listen.unwrap_or("127.0.0.1:0");
         let mut child = cli
-            .command(&["--listen", "127.0.0.1:0"])
+            .command(&["--listen", listen])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

@@ -117,6 +117,11 @@ pub const SETTINGS: &[KnownSetting] = &[
         )
     },
     setting(
+        "device_addresses",
+        SettingKind::Name,
+        "addresses at which your other devices reach the service, with a blank between two; `http://localhost:7417` over `ssh -L`",
+    ),
+    setting(
         "timeout",
         SettingKind::Number(1, DAY),
         "seconds of silence of a server, or of the whole run of a program",
