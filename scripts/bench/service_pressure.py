@@ -54,6 +54,8 @@ class Service:
         """Many commits with many files, which `git_show` has to follow back."""
         git = lambda *words, **more: subprocess.run(["git", "-C", str(self.repository), *words], check=True, stdout=subprocess.DEVNULL, **more)
         git("init", "-q", "-b", "main")
+        git("config", "user.name", "a")
+        git("config", "user.email", "a@b")
         stream = []
         for at in range(commits):
             stream.append(f"commit refs/heads/main\ncommitter a <a@b> {1700000000 + at} +0000\ndata 2\nc\n")
@@ -97,7 +99,9 @@ class Service:
         approvals, denials = [], []
         for at in range(rounds):
             run = self.propose(f"{name}-{at}")
-            hashes = json.loads(self.ask("GET", f"/api/requests/{run}")[1])["hashes"]
+            review = json.loads(self.ask("GET", f"/api/requests/{run}")[1])
+            assert "hashes" in review, review
+            hashes = review["hashes"]
             began = time.perf_counter()
             status, text = self.ask("POST", f"/api/requests/{run}/approve", {"hashes": hashes})
             approvals.append(time.perf_counter() - began)
@@ -161,7 +165,7 @@ def main():
     args = parser.parse_args()
     show = lambda seconds: f"p50 {1000 * statistics.median(seconds):.0f} ms, p99 {1000 * sorted(seconds)[int(len(seconds) * 0.99)]:.0f} ms"
     with tempfile.TemporaryDirectory() as folder:
-        service = Service(args.binaries, pathlib.Path(folder), args.commits)
+        service = Service(args.binaries.resolve(), pathlib.Path(folder), args.commits)
         ends = threading.Event()
         try:
             service.measure(3, "warm")
