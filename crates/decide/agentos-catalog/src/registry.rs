@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 const VERSION: u32 = 1;
 /// Longest id, name and value of an ability, in bytes.
 const LONGEST_TEXT: usize = 256;
+/// Most models of a user. The largest public tables have about 5,000.
+const MOST_MODELS: usize = 50_000;
 /// Names of abilities that have a field of their own.
 const FIELDS: [&str; 6] = [
     "context_window",
@@ -117,6 +119,9 @@ pub enum EntryFault {
     /// Another entry describes the model.
     #[error("`{0}` describes the same model of the same provider")]
     Twice(String),
+    /// There are too many models.
+    #[error("there are {MOST_MODELS} models already, and no more are taken")]
+    TooMany,
 }
 
 /// Error for a file of models that cannot be read.
@@ -152,6 +157,8 @@ pub struct ModelsFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelRegistry {
     models: BTreeMap<String, UserModel>,
+    /// Ids by provider, `/` and name on the server. An imported table can have thousands of entries, and each is looked up.
+    served: BTreeMap<String, String>,
 }
 
 impl UserModel {
@@ -165,6 +172,11 @@ impl UserModel {
     #[must_use]
     pub fn server_name(&self) -> &str {
         self.name.as_deref().unwrap_or_else(|| self.split_id().1)
+    }
+
+    /// Returns the key of the model on its server. A provider contains no `/`, so two models never have the same key.
+    fn served_key(&self) -> String {
+        format!("{}/{}", self.served_by(), self.server_name())
     }
 
     fn split_id(&self) -> (&str, &str) {
@@ -273,21 +285,28 @@ impl ModelRegistry {
     /// Registers a model, in place of one with the same id. Returns the model that it replaces; `None` if there was none.
     ///
     /// # Errors
-    /// If the entry cannot be used, or another id describes the same model of the same provider.
+    /// If the entry cannot be used, another id describes the same model of the same provider, or there are too many models.
     pub fn register(&mut self, model: UserModel) -> Result<Option<UserModel>, EntryFault> {
         model.check_entry()?;
+        let key = model.served_key();
         // A run knows provider and name only: with two entries, nothing would say whose prices hold.
-        if let Some(other) = self.find_served(model.served_by(), model.server_name())
-            && other.id != model.id
-        {
-            return Err(EntryFault::Twice(other.id.clone()));
+        if let Some(other) = self.served.get(&key).filter(|other| **other != model.id) {
+            return Err(EntryFault::Twice(other.clone()));
         }
-        Ok(self.models.insert(model.id.clone(), model))
+        if self.models.len() >= MOST_MODELS && !self.models.contains_key(&model.id) {
+            return Err(EntryFault::TooMany);
+        }
+        let replaced = self.unregister(&model.id);
+        self.served.insert(key, model.id.clone());
+        self.models.insert(model.id.clone(), model);
+        Ok(replaced)
     }
 
     /// Removes a model and returns it. `None` if there is none with this id.
     pub fn unregister(&mut self, id: &str) -> Option<UserModel> {
-        self.models.remove(id)
+        let removed = self.models.remove(id)?;
+        self.served.remove(&removed.served_key());
+        Some(removed)
     }
 
     /// Returns the model with this id. `None` if there is none.
@@ -299,12 +318,7 @@ impl ModelRegistry {
     /// Returns the model that a provider's server has under this name. `None` if no entry describes it.
     #[must_use]
     pub fn find_served(&self, provider: &str, name: &str) -> Option<&UserModel> {
-        // The usual id is found without a search: an imported table can have thousands of entries.
-        let usual = self.models.get(&format!("{provider}/{name}"));
-        let is_served = |model: &&UserModel| model.served_by() == provider && model.server_name() == name;
-        usual
-            .filter(is_served)
-            .or_else(|| self.models.values().find(is_served))
+        self.models.get(self.served.get(&format!("{provider}/{name}"))?)
     }
 
     /// Returns the models, by id.

@@ -134,3 +134,21 @@ fn a_file_is_read_as_it_was_written_and_a_mistake_is_named() {
         assert!(error.contains(message), "{text}: {error}");
     }
 }
+
+#[test]
+fn the_number_of_models_is_bounded() {
+    let mut registry = ModelRegistry::default();
+    let model = |number: usize| UserModel {
+        id: format!("custom/model-{number}"),
+        ..UserModel::default()
+    };
+    for number in 0..MOST_MODELS {
+        assert_eq!(registry.register(model(number)), Ok(None));
+    }
+    assert_eq!(registry.register(model(MOST_MODELS)), Err(EntryFault::TooMany));
+    // One that is there already can still be replaced, and makes room when it is removed.
+    assert_eq!(registry.register(model(7)), Ok(Some(model(7))));
+    assert_eq!(registry.unregister("custom/model-7"), Some(model(7)));
+    assert_eq!(registry.find_served("custom", "model-7"), None);
+    assert_eq!(registry.register(model(MOST_MODELS)), Ok(None));
+}
