@@ -96,10 +96,12 @@ impl ServiceMetrics {
     pub fn count_usage(&self, usage: Option<&Usage>, cost: Option<ExactCost>) {
         let mut counts = self.lock();
         let usage = usage.copied().unwrap_or_default();
-        counts.input_tokens += usage.input_tokens.unwrap_or(0);
-        counts.output_tokens += usage.output_tokens.unwrap_or(0);
+        // A sum that wraps would show a large bill as a small one.
+        let add = |sum: &mut u64, number: u64| *sum = sum.saturating_add(number);
+        add(&mut counts.input_tokens, usage.input_tokens.unwrap_or(0));
+        add(&mut counts.output_tokens, usage.output_tokens.unwrap_or(0));
         match cost {
-            Some(cost) => counts.cost_micro_usd += cost.micro_dollars(),
+            Some(cost) => add(&mut counts.cost_micro_usd, cost.micro_dollars()),
             // A sum that leaves some out must say so.
             None => counts.unknown_costs += 1,
         }
