@@ -218,6 +218,12 @@ fn error_kind(error: &reqwest::Error) -> NetErrorKind {
     match found {
         // Closed while connecting: for the user, nobody accepts connections there.
         Some(NetErrorKind::Closed) if error.is_connect() => NetErrorKind::Refused,
+        // The system reports the same errors about an established connection, over which the request may have left.
+        Some(NetErrorKind::Refused | NetErrorKind::ConnectTimeout | NetErrorKind::Tls)
+            if !error.is_connect() =>
+        {
+            NetErrorKind::Closed
+        }
         Some(kind) => kind,
         None if error.is_connect() => NetErrorKind::Refused,
         None => NetErrorKind::Closed,
