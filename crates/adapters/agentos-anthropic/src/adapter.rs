@@ -14,6 +14,9 @@ use crate::MessagesWire;
 
 /// API version that this wire implements. The server refuses requests without the header `anthropic-version`.
 const VERSION: &str = "2023-06-01";
+const VENDOR_HOST: &str = "api.anthropic.com";
+/// Most tokens of one image: the vendor scales an image down to 3.75 megapixels at most, and bills a token for 750 pixels.
+const MOST_IMAGE_TOKENS: u64 = 5_000;
 
 /// Service of Anthropic, and of compatible servers.
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +87,10 @@ impl Service for AnthropicService {
 
     fn key_header(&self) -> Option<&'static str> {
         Some("x-api-key")
+    }
+
+    fn most_image_tokens(&self, host: &str) -> Option<u64> {
+        (host == VENDOR_HOST).then_some(MOST_IMAGE_TOKENS)
     }
 
     fn request_headers(&self) -> Vec<(&'static str, String)> {

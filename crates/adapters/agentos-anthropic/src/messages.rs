@@ -12,6 +12,8 @@ use crate::cache::mark_repeated;
 
 /// Maximum tokens of an answer if no limit is set, because this wire requires `max_tokens`.
 const DEFAULT_LIMIT: u64 = 8192;
+/// Most tokens of the system prompt that the vendor adds to a request with tools. Its page about tool use lists 159 to 530 for its models.
+const TOOL_PROMPT_TOKENS: u64 = 1_024;
 
 /// Wire of Anthropic's messages.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +59,17 @@ impl Wire for MessagesWire {
         }
         mark_repeated(&mut body, job.chat.cache, job.stable_messages);
         Value::Object(body)
+    }
+
+    fn limit_sent(&self, job: &ModelRequest<'_>) -> Option<u64> {
+        Some(job.max_tokens.unwrap_or(DEFAULT_LIMIT))
+    }
+
+    fn added_tokens(&self, job: &ModelRequest<'_>) -> u64 {
+        match job.chat.tools.is_empty() {
+            true => 0,
+            false => TOOL_PROMPT_TOKENS,
+        }
     }
 
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {

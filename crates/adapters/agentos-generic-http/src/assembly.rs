@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use agentos_model::ChatEvent;
-use agentos_tool::{FinishReason, Usage};
+use agentos_tool::{FinishReason, SendingSize, Usage};
 
 use crate::guard::KeyGuard;
 use crate::pieces::PieceReader;
@@ -20,11 +20,15 @@ pub(crate) struct AnswerBuilder<'a> {
     ending: Option<String>,
     close_awaited: bool,
     usage: Option<Usage>,
+    /// Most that the server can count for the request.
+    size: SendingSize,
+    /// True if the server counted more.
+    has_excess: bool,
     pub(crate) model: Option<String>,
 }
 
 impl<'a> AnswerBuilder<'a> {
-    pub(crate) fn new(guard: KeyGuard<'a>) -> Self {
+    pub(crate) fn new(guard: KeyGuard<'a>, size: SendingSize) -> Self {
         Self {
             guard,
             pieces: PieceReader::new(guard),
@@ -33,6 +37,8 @@ impl<'a> AnswerBuilder<'a> {
             ending: None,
             close_awaited: false,
             usage: None,
+            size,
+            has_excess: false,
             model: None,
         }
     }
@@ -69,6 +75,12 @@ impl<'a> AnswerBuilder<'a> {
             (Some(before), Some(later)) => Some(later_of(before, later)),
             (before, later) => later.or(before),
         };
+        // A count of the server must not become a cost that its request cannot have, or a number that no record takes.
+        let usage = usage.map(|usage| {
+            let (usage, is_larger) = self.size.cap_usage(usage);
+            self.has_excess |= is_larger;
+            usage
+        });
         self.model = piece.model.or(self.model.take());
         self.pieces.add_content(piece.content, events)?;
         if usage != self.usage {
@@ -121,7 +133,11 @@ impl<'a> AnswerBuilder<'a> {
             .map(|word| {
                 format!("the answer may be incomplete: the server gave `{word}` as the reason for its end")
             });
-        refused.into_iter().chain(unsure).collect()
+        let excess = self.has_excess.then(|| {
+            "the server reported more tokens than were possible, so the most possible number is recorded"
+                .to_owned()
+        });
+        refused.into_iter().chain(unsure).chain(excess).collect()
     }
 }
 
@@ -152,8 +168,13 @@ mod tests {
             (&[ToolCalls, Stop], ToolCalls),
             (&[Unknown, Stop], Stop),
         ];
+        let unbounded = SendingSize {
+            text_tokens: u64::MAX,
+            image_tokens: 0,
+            output_tokens: None,
+        };
         for (ends, finish) in cases {
-            let mut assembly = AnswerBuilder::new(KeyGuard::new(None, None));
+            let mut assembly = AnswerBuilder::new(KeyGuard::new(None, None), unbounded);
             for end in ends {
                 let piece = AnswerPiece {
                     finish: Some(*end),

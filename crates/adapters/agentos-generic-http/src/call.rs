@@ -11,16 +11,18 @@
 //! | `Ended` | none: the end was returned, the call failed, or a future of it was dropped |
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_model::{ChatEvent, ChatFinish, ChatMessage, ChatStream, count_stable, prepare_messages};
 use agentos_net::{Deadline, Events, Request};
-use agentos_tool::{BoxFuture, ToolError};
+use agentos_tool::{BoxFuture, SendGate, SendingSize, ToolError};
 use serde_json::Value;
 
 use crate::assembly::AnswerBuilder;
 use crate::context::{ContextFit, ContextNeed};
 use crate::retry::retry_pause;
+use crate::sending::{BodyFacts, measure_request};
 use crate::verdict::judge_event;
 use crate::{
     Fault, HttpAdapter, ModelRequest, ModelWork, PreparedTask, Reason, Server, Service, Wire, judge_response,
@@ -45,6 +47,8 @@ impl<E: Into<Fault>> From<E> for FailedAttempt {
 struct ReadyCall {
     ask: PreparedTask,
     request: Request,
+    /// Most that each sending of the request can use.
+    size: SendingSize,
     warnings: Vec<String>,
     failures: Vec<String>,
 }
@@ -67,6 +71,7 @@ enum CallStage<'a> {
 pub(crate) struct HttpChat<'a, S> {
     adapter: &'a HttpAdapter<S>,
     work: ModelWork<'a>,
+    gate: Arc<dyn SendGate>,
     deadline: Deadline,
     stage: CallStage<'a>,
     ready: VecDeque<ChatEvent>,
@@ -80,10 +85,16 @@ impl<S: Service> ChatStream for HttpChat<'_, S> {
 
 impl<'a, S: Service> HttpChat<'a, S> {
     /// Makes a call. Nothing is sent yet.
-    pub(crate) fn new(adapter: &'a HttpAdapter<S>, work: ModelWork<'a>, deadline: Deadline) -> Self {
+    pub(crate) fn new(
+        adapter: &'a HttpAdapter<S>,
+        work: ModelWork<'a>,
+        gate: Arc<dyn SendGate>,
+        deadline: Deadline,
+    ) -> Self {
         Self {
             adapter,
             work,
+            gate,
             deadline,
             stage: CallStage::New,
             ready: VecDeque::new(),
@@ -129,6 +140,13 @@ impl<'a, S: Service> HttpChat<'a, S> {
             ..server.model_request(&ask, work, &prepared.messages)
         };
         let request = server.task_request(ask.url.clone(), ask.wire.build_request(&job));
+        let facts = BodyFacts {
+            messages: &prepared.messages,
+            most_image_tokens: self.adapter.service().most_image_tokens(ask.url.host()),
+            added_tokens: ask.wire.added_tokens(&job),
+            output_tokens: ask.wire.limit_sent(&job),
+        };
+        let size = measure_request(&request, &facts);
         let max_tokens = job.max_tokens;
         let mut warnings = ask.notes.clone();
         warnings.extend(prepared.notices);
@@ -152,6 +170,7 @@ impl<'a, S: Service> HttpChat<'a, S> {
         Ok(ReadyCall {
             ask,
             request,
+            size,
             warnings,
             failures: Vec::new(),
         })
@@ -175,7 +194,9 @@ impl<'a, S: Service> HttpChat<'a, S> {
                 .push(format!("sent again after an error: {}", error.message));
             call.failures.push(error.message);
         }
-        let mut answer = AnswerBuilder::new(self.server().key_guard());
+        // Right before the request leaves, and for each sending: its server may bill every one.
+        self.gate.permit(call.size).await?;
+        let mut answer = AnswerBuilder::new(self.server().key_guard(), call.size);
         match self.open_answer(&call, &mut answer).await {
             Ok(Some(events)) => Ok(CallStage::Reading(call, Box::new(events), Box::new(answer))),
             Ok(None) => Ok(self.end_call(*call, answer)),
@@ -250,6 +271,7 @@ impl<'a, S: Service> HttpChat<'a, S> {
         let Some(wait) = wait.filter(|wait| *wait < self.deadline.remaining()) else {
             return Err(name_retries(error, &call.failures));
         };
+        self.gate.note_failure(&error.detail, failed.begun);
         // Before the pause: a wait of a minute without a word looks like a program that hangs.
         self.ready.push_back(ChatEvent::Note {
             note: format!(

@@ -16,6 +16,7 @@ mod pieces;
 mod plain;
 mod reason;
 mod retry;
+mod sending;
 mod server;
 mod service;
 mod settings;
@@ -29,6 +30,7 @@ pub use memory::{ChangedMemory, MemoryChange, MemoryState, ModelLoader, ModelMem
 pub use offer::{OfferOutcome, OfferSeen, OfferedTool, ToolCaller};
 pub use plain::PlainServer;
 pub use reason::Reason;
+pub use sending::MOST_IMAGE_TOKENS;
 pub use server::{ProbeFindings, Server};
 pub use service::{HttpAdapter, PreparedTask, ServerCall, Service};
 pub use settings::{ANY_MODEL, ServerSettings};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agentos_model::{ChatEvent, ChatRequest, ChatStream, Model, ReplyBuilder, edit_request};
 use agentos_net::{Deadline, HttpClient, HttpUrl};
 use agentos_tool::{
-    Adapter, BoxFuture, Progress, ProgressSink, Timestamp, ToolCapabilities, ToolError, ToolHealth,
+    Adapter, BoxFuture, Progress, ProgressSink, SendGate, Timestamp, ToolCapabilities, ToolError, ToolHealth,
     ToolOutput, ToolTask,
 };
 use serde_json::Value;
@@ -102,6 +102,12 @@ pub trait Service: Send + Sync {
         Vec::new()
     }
 
+    /// Returns the most tokens that the server of this host bills for one image, as its vendor documents them. `None` if the vendor is
+    /// not known, or documents no maximum.
+    fn most_image_tokens(&self, _host: &str) -> Option<u64> {
+        None
+    }
+
     /// Reads the documents that prove address, key and model, without a generation.
     fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>>;
 
@@ -182,13 +188,13 @@ impl<S: Service> Model for HttpAdapter<S> {
         &self.server.settings().provider
     }
 
-    fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, gate: Arc<dyn SendGate>) -> Box<dyn ChatStream + 'a> {
         let deadline = self.server.chat_deadline();
         let work = ModelWork {
             chat: request,
             task: None,
         };
-        Box::new(HttpChat::new(self, work, deadline))
+        Box::new(HttpChat::new(self, work, gate, deadline))
     }
 }
 
@@ -218,7 +224,7 @@ impl<S: Service> Adapter for HttpAdapter<S> {
                 chat: &chat,
                 task: Some(task),
             };
-            let mut stream = HttpChat::new(self, work, deadline);
+            let mut stream = HttpChat::new(self, work, progress.send_gate(), deadline);
             collect_output(&mut stream, self.provider(), progress)
                 .await?
                 .ok_or_else(|| {

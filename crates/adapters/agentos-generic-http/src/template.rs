@@ -28,6 +28,10 @@ impl Wire for TemplateWire {
         fill_template(&self.request, job).unwrap_or(Value::Null)
     }
 
+    fn limit_sent(&self, job: &ModelRequest<'_>) -> Option<u64> {
+        job.max_tokens.filter(|_| has_limit(&self.request))
+    }
+
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let missing = || {
             Fault::from(Reason::Fields).with_message(&format!("no text at JSON pointer `{}`", self.answer))
@@ -53,6 +57,16 @@ impl Wire for TemplateWire {
 
     fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         self.read_answer(event)
+    }
+}
+
+/// Returns true if a request of the template contains the limit on the answer.
+fn has_limit(template: &Value) -> bool {
+    match template {
+        Value::String(text) => text == "{{max_tokens}}",
+        Value::Array(items) => items.iter().any(has_limit),
+        Value::Object(fields) => fields.values().any(has_limit),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -75,6 +75,16 @@ pub trait Wire: Send + Sync {
     /// Builds the JSON of the request.
     fn build_request(&self, job: &ModelRequest<'_>) -> Value;
 
+    /// Returns the limit on the answer's tokens that [`Wire::build_request`] writes. `None` if it writes no limit.
+    fn limit_sent(&self, job: &ModelRequest<'_>) -> Option<u64> {
+        job.max_tokens
+    }
+
+    /// Returns the most tokens that the vendor adds to such a request and bills, although no byte of the body has them.
+    fn added_tokens(&self, _job: &ModelRequest<'_>) -> u64 {
+        0
+    }
+
     /// Reads a complete answer.
     ///
     /// # Errors

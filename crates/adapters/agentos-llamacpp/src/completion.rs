@@ -131,6 +131,10 @@ impl Wire for CompletionWire {
         Value::Object(body)
     }
 
+    fn limit_sent(&self, job: &ModelRequest<'_>) -> Option<u64> {
+        Some(job.max_tokens.unwrap_or(DEFAULT_LIMIT))
+    }
+
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         read(body, true)
     }

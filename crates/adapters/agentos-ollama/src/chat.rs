@@ -71,6 +71,10 @@ impl Wire for OllamaWire {
         body
     }
 
+    fn limit_sent(&self, job: &ModelRequest<'_>) -> Option<u64> {
+        Some(job.max_tokens.unwrap_or(DEFAULT_LIMIT))
+    }
+
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
         let missing = || Fault::from(Reason::Fields).with_message("the answer has no `message`");
         let message = body

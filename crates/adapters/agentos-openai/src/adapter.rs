@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
-    Wire,
+    Fault, MOST_IMAGE_TOKENS, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall,
+    ServerHints, Service, Wire,
 };
 use agentos_net::HttpUrl;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
@@ -126,6 +126,10 @@ impl Service for OpenAiService {
             address: "https://api.openai.com/v1",
             longer: "use a model or a server setting with {tokens} tokens of context",
         }
+    }
+
+    fn most_image_tokens(&self, host: &str) -> Option<u64> {
+        (host == VENDOR_HOST).then_some(MOST_IMAGE_TOKENS)
     }
 
     fn request_headers(&self) -> Vec<(&'static str, String)> {

@@ -8,7 +8,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use agentos_tool::ToolError;
+use agentos_tool::{SendGate, ToolError};
 
 use crate::hosted_lines::{HostedLine, SEND_WINDOW};
 use crate::process_slot::ProcessSlot;
@@ -26,6 +26,8 @@ struct AnswerState {
     failure: Option<Box<ToolError>>,
     has_ended: bool,
     is_closed: bool,
+    /// True if a sending is permitted, and the process does not know yet, because the place is not set.
+    has_permit: bool,
     waker: Option<Waker>,
     /// Process that works on the request, and the id of the request there. `None` while the server is connected to.
     place: Option<(Arc<ProcessSlot>, u64)>,
@@ -45,7 +47,12 @@ impl Answer {
         let mut state = self.lock();
         state.place = Some((Arc::clone(slot), id));
         state.obstacle = obstacle;
-        !state.is_closed
+        let (has_permit, is_open) = (std::mem::take(&mut state.has_permit), !state.is_closed);
+        drop(state);
+        if has_permit {
+            slot.permit_sending(id);
+        }
+        is_open
     }
 
     /// Returns true if nobody reads the answer any more.
@@ -105,11 +112,38 @@ struct ReadCredit {
 pub(crate) struct AnswerReader(pub(crate) Answer);
 
 impl AnswerReader {
-    /// Waits for the next line. `None` after the end.
+    /// Waits for the next line about the answer. `None` after the end. `gate` is asked for each sending of the request.
     ///
     /// # Errors
-    /// If the process reports an error, or has ended.
-    pub(crate) async fn next_line(&self) -> Result<Option<HostedLine>, ToolError> {
+    /// If the process reports an error, or has ended, or the gate does not permit a sending.
+    pub(crate) async fn next_line(&self, gate: &dyn SendGate) -> Result<Option<HostedLine>, ToolError> {
+        loop {
+            match self.read_line().await? {
+                Some(HostedLine::Sending { size }) => {
+                    gate.permit(size).await?;
+                    self.permit_sending();
+                }
+                Some(HostedLine::SendingFailed { failure, has_begun }) => {
+                    gate.note_failure(&failure, has_begun)
+                }
+                line => return Ok(line),
+            }
+        }
+    }
+
+    /// Tells the process that it may send the request once.
+    fn permit_sending(&self) {
+        let mut state = self.0.lock();
+        let Some((slot, id)) = state.place.clone() else {
+            // The first line of the process may arrive before the thread that wrote the request has set the place.
+            state.has_permit = true;
+            return;
+        };
+        drop(state);
+        slot.permit_sending(id);
+    }
+
+    async fn read_line(&self) -> Result<Option<HostedLine>, ToolError> {
         let read = poll_fn(|context| self.poll_line(context.waker())).await?;
         if let Some(credit) = read.credit {
             credit.slot.give_credit(credit.id, credit.bytes);

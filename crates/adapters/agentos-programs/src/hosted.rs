@@ -130,13 +130,21 @@ impl Hosted {
         let _end = EndGuard(&self.process);
         let limit = Duration::from_secs(task.limits.timeout_seconds);
         let reader = self.process.send_work(AdapterWork::Task(task.clone()), limit)?;
+        let gate = progress.send_gate();
         loop {
-            match reader.next_line().await? {
+            match reader.next_line(gate.as_ref()).await? {
                 Some(HostedLine::Text { text }) => progress.progress(Progress::Text(text)),
                 Some(HostedLine::Note { note }) => progress.progress(Progress::Note(note)),
                 Some(HostedLine::Output { output }) => return Ok(output),
-                // The table of requests lets no other line through.
-                Some(HostedLine::Event { .. } | HostedLine::Error { .. } | HostedLine::Cancelled) | None => {
+                // The table of requests and the reader let no other line through.
+                Some(
+                    HostedLine::Event { .. }
+                    | HostedLine::Sending { .. }
+                    | HostedLine::SendingFailed { .. }
+                    | HostedLine::Error { .. }
+                    | HostedLine::Cancelled,
+                )
+                | None => {
                     return Err(AgentError::from(SandboxError::Stopped).into_tool_error(0));
                 }
             }

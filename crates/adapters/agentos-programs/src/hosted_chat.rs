@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentos_model::{ChatEvent, ChatRequest, ChatStream, Model};
 use agentos_sandbox::{SandboxError, SandboxProbe};
-use agentos_tool::{BoxFuture, Confinement, ToolError};
+use agentos_tool::{BoxFuture, Confinement, SendGate, ToolError};
 
 use crate::AgentError;
 use crate::adapter::describe_confinement;
@@ -34,9 +34,15 @@ impl HostedModel {
         }
     }
 
-    fn start_stream<'a>(&'a self, request: &'a ChatRequest, to_work: WorkKindOf) -> Box<dyn ChatStream + 'a> {
+    fn start_stream<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+        gate: Arc<dyn SendGate>,
+        to_work: WorkKindOf,
+    ) -> Box<dyn ChatStream + 'a> {
         Box::new(HostedStream {
             process: Arc::clone(&self.process),
+            gate,
             unsent: Some((request, to_work)),
             reader: None,
         })
@@ -48,17 +54,21 @@ impl Model for HostedModel {
         self.here.provider_name()
     }
 
-    fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, gate: Arc<dyn SendGate>) -> Box<dyn ChatStream + 'a> {
         match self.held.get() {
-            Ok(_) => self.start_stream(request, AdapterWork::Chat),
-            Err(_) => self.here.chat(request),
+            Ok(_) => self.start_stream(request, gate, AdapterWork::Chat),
+            Err(_) => self.here.chat(request, gate),
         }
     }
 
-    fn chat_whole<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+    fn chat_whole<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+        gate: Arc<dyn SendGate>,
+    ) -> Box<dyn ChatStream + 'a> {
         match self.held.get() {
-            Ok(_) => self.start_stream(request, AdapterWork::WholeChat),
-            Err(_) => self.here.chat_whole(request),
+            Ok(_) => self.start_stream(request, gate, AdapterWork::WholeChat),
+            Err(_) => self.here.chat_whole(request, gate),
         }
     }
 
@@ -73,6 +83,8 @@ type WorkKindOf = fn(ChatRequest) -> AdapterWork;
 /// Answer of a child process. Dropping it closes the connection of the request.
 struct HostedStream<'a> {
     process: Arc<ModelProcess>,
+    /// Gate that is asked for each sending.
+    gate: Arc<dyn SendGate>,
     /// Request before its first event was requested. `None` afterwards.
     unsent: Option<(&'a ChatRequest, WorkKindOf)>,
     /// Reader of the answer. `None` before and after it.
@@ -93,15 +105,17 @@ impl ChatStream for HostedStream<'_> {
             let Some(reader) = reader else {
                 return Ok(None);
             };
-            match reader.next_line().await? {
+            match reader.next_line(self.gate.as_ref()).await? {
                 Some(HostedLine::Event { event }) => {
                     self.reader = Some(reader);
                     Ok(Some(event))
                 }
                 None => Ok(None),
-                // The table of requests lets no other line through.
+                // The table of requests and the reader let no other line through.
                 Some(
-                    HostedLine::Text { .. }
+                    HostedLine::Sending { .. }
+                    | HostedLine::SendingFailed { .. }
+                    | HostedLine::Text { .. }
                     | HostedLine::Note { .. }
                     | HostedLine::Output { .. }
                     | HostedLine::Error { .. }

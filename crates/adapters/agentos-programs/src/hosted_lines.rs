@@ -11,6 +11,9 @@
 //! | waiting | the process ends | – | waiting, for the next process |
 //! | running | the child has a piece, and the window is not full | `answer` | running |
 //! | running | the reader has read half a window | `credit` | running |
+//! | running | the child is about to send the request, again after a failure | `answer` with `sending` | asking |
+//! | asking | the gate permits the sending | `permit` | running |
+//! | asking | the gate refuses, so the reader is dropped | `cancel` | cancelled |
 //! | running | the child has the end | `answer` with an end | ended |
 //! | running | the process ends | – | ended with an error; it is not sent again |
 //! | running | the reader is dropped | `cancel` | cancelled |
@@ -19,7 +22,7 @@
 //! Owns: the shape of the lines, and the window of a request. Never: contains the greeting, which has a key.
 
 use agentos_model::{ChatEvent, ChatRequest};
-use agentos_tool::{ToolError, ToolOutput, ToolTask};
+use agentos_tool::{SendingSize, ToolError, ToolOutput, ToolTask};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of lines that a child may be ahead of the reader of one answer. It may send a line while fewer are unread, so that a long
@@ -55,6 +58,11 @@ pub enum ParentLine {
         id: u64,
         /// Bytes of the lines, line breaks included.
         bytes: usize,
+    },
+    /// A request may be sent once.
+    Permit {
+        /// Id of the request.
+        id: u64,
     },
     /// Nobody reads an answer any more. Not an error if it has ended already.
     Cancel {
@@ -92,6 +100,18 @@ pub enum HostedLine {
         /// Text of the note, one sentence.
         note: String,
     },
+    /// The request is ready. The child waits for [`ParentLine::Permit`] before it sends the request.
+    Sending {
+        /// Most that the sending can use.
+        size: SendingSize,
+    },
+    /// A sending failed, and the child may ask for another one.
+    SendingFailed {
+        /// Code of the failure.
+        failure: String,
+        /// True if a part of an answer had arrived.
+        has_begun: bool,
+    },
     /// An event of the answer to a conversation. [`ChatEvent::Finish`] is its end.
     Event {
         /// The event.
@@ -116,7 +136,9 @@ impl HostedLine {
     #[must_use]
     pub fn is_end(&self) -> bool {
         match self {
-            Self::Text { .. } | Self::Note { .. } => false,
+            Self::Text { .. } | Self::Note { .. } | Self::Sending { .. } | Self::SendingFailed { .. } => {
+                false
+            }
             Self::Event { event } => matches!(event, ChatEvent::Finish(_)),
             Self::Output { .. } | Self::Error { .. } | Self::Cancelled => true,
         }

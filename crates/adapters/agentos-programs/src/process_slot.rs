@@ -14,6 +14,7 @@
 //! Owns: these states and the deadlines. Never: starts a process; `process_worker` does.
 
 mod input;
+mod running;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -67,6 +68,8 @@ struct SlotState {
     waiting: VecDeque<WaitingRequest>,
     table: RequestTable<Answer>,
     credits: BTreeMap<u64, usize>,
+    /// Running requests that may be sent once.
+    permits: BTreeSet<u64>,
     cancels: BTreeSet<u64>,
     next_id: u64,
     /// Number of the current run. The input of an earlier one has ended.
@@ -183,27 +186,6 @@ impl ProcessSlot {
             state.is_wanted = true;
             let _ = state.start_worker(worker);
         }
-    }
-
-    /// Passes a credit on to the process.
-    pub(crate) fn give_credit(&self, id: u64, bytes: usize) {
-        let mut state = self.lock();
-        if state.table.add_credit(id, bytes) {
-            *state.credits.entry(id).or_default() += bytes;
-            self.output.notify_all();
-        }
-    }
-
-    /// Cancels a request: one that waits is forgotten, one that runs is ended by the process.
-    pub(crate) fn cancel_request(&self, id: u64) {
-        let mut state = self.lock();
-        state.waiting.retain(|request| request.id != id);
-        if state.table.cancel_request(id, Instant::now() + PATIENCE) {
-            state.credits.remove(&id);
-            state.cancels.insert(id);
-        }
-        state.update_idle(self.limits.idle);
-        self.signal_all();
     }
 
     /// Begins the next run. `None` if there is nothing to do; the worker has to end then.
@@ -349,6 +331,7 @@ impl ProcessSlot {
         let has_served = state.table.count_served() > 0;
         let failed = state.table.end_all();
         state.credits.clear();
+        state.permits.clear();
         state.cancels.clear();
         let mut given_up = VecDeque::new();
         if let Some(failure) = failure {
@@ -410,7 +393,7 @@ impl ProcessSlot {
         (
             state.waiting.len(),
             state.table.count_running(),
-            state.credits.len() + state.cancels.len(),
+            state.credits.len() + state.permits.len() + state.cancels.len(),
         )
     }
 }
@@ -443,6 +426,9 @@ impl SlotState {
     fn take_output(&mut self) -> Option<ParentLine> {
         if let Some(id) = self.cancels.pop_first() {
             return Some(ParentLine::Cancel { id });
+        }
+        if let Some(id) = self.permits.pop_first() {
+            return Some(ParentLine::Permit { id });
         }
         if let Some((id, bytes)) = self.credits.pop_first() {
             return Some(ParentLine::Credit { id, bytes });

@@ -65,7 +65,10 @@ impl WorkKind {
                 self == Self::Task
             }
             HostedLine::Event { .. } => self == Self::Chat,
-            HostedLine::Error { .. } | HostedLine::Cancelled => true,
+            HostedLine::Sending { .. }
+            | HostedLine::SendingFailed { .. }
+            | HostedLine::Error { .. }
+            | HostedLine::Cancelled => true,
         }
     }
 }
@@ -217,6 +220,11 @@ impl<R: Clone> RequestTable<R> {
             true => LineMeaning::Unwanted,
             false => LineMeaning::Message(request.receiver.clone(), Box::new(line), bytes),
         })
+    }
+
+    /// Returns true if a request runs and is not cancelled.
+    pub(crate) fn is_wanted(&self, id: u64) -> bool {
+        self.running.get(&id).is_some_and(|request| !request.is_cancelled)
     }
 
     /// Counts bytes as read. Returns true if the child must get the credit: the request still runs.

@@ -105,6 +105,12 @@ impl CatalogModel {
         self.rows.iter().filter_map(|row| row.window).min()
     }
 
+    /// Returns the largest stated window in tokens. `None` if no table states one.
+    #[must_use]
+    pub fn largest_window(&self) -> Option<u64> {
+        self.rows.iter().filter_map(|row| row.window).max()
+    }
+
     /// Returns the smallest stated limit of an answer in tokens. `None` if no table states one.
     #[must_use]
     pub fn smallest_output(&self) -> Option<u64> {

@@ -2,17 +2,17 @@
 //!
 //! Owns: the file of the reservations and their states. Never: knows a price, reads a clock, or is the record of a cost; the ledger is.
 //!
-//! A call's upper bound is reserved before its request leaves, in one immediate transaction with the check of every budget: the most
-//! that it can cost, the most tokens that it can have, and one call. What is used of a budget is the sum of the ledger's calls and of
+//! The upper bound of each sending of a request is reserved before it leaves, in one immediate transaction with the check of every
+//! budget: the most that it can cost, the most tokens that it can have, and one call. A retry is a sending of its own. What is used of a budget is the sum of the ledger's calls and of
 //! the reservations that the ledger does not have yet:
 //!
 //! | state | comes from | counts as | until |
 //! |---|---|---|---|
 //! | `reserved` | [`BudgetStore::reserve`] | its bound, in whatever period it is | it is marked as sent, refunded, or its lease ends |
 //! | `sent` | [`BudgetStore::mark_sent`], right before the request leaves | its bound, in whatever period it is | it is settled, refunded, or its lease ends |
-//! | `settled` | a call with a known cost | that cost, in the period of the reservation | the ledger has the call with this id |
+//! | `settled` | a call with a known cost; one that its server refused (a status of 400 to 499) cost nothing and is one call | that cost, in the period of the reservation | the ledger has the call with this id |
 //! | `assumed` | a call that may have cost something, and nobody knows how much; also `sent` whose lease ended | its bound, in the period of the reservation | that period ends, or it is settled late |
-//! | `refunded` | a call that was not sent, or failed before an answer began | nothing | – |
+//! | `refunded` | a call that certainly did not reach its server | nothing | – |
 //! | `expired` | `reserved` whose lease ended | nothing | – |
 //!
 //! So a process that is killed loses nothing of a budget if its request certainly did not leave, and at most the bound of that call if
@@ -100,6 +100,8 @@ pub struct BudgetSums {
     pub spent: BudgetAmount,
     /// Bounds of the calls that are open now.
     pub reserved: BudgetAmount,
+    /// The part of `spent` that consists of bounds, because nobody knows what their calls used.
+    pub held: BudgetAmount,
 }
 
 /// Answer to the wish to reserve.
@@ -127,8 +129,16 @@ pub enum SpendEnd {
         /// Tokens of its request and its answer.
         tokens: Option<u64>,
     },
-    /// The call certainly gave nothing.
+    /// The call certainly did not reach its server.
     Nothing,
+}
+
+impl SpendEnd {
+    /// End of a call that may have used something, and nobody knows how much.
+    pub const UNKNOWN: Self = Self::Ended {
+        cost: None,
+        tokens: None,
+    };
 }
 
 /// The file of the reservations.

@@ -35,7 +35,7 @@ mod transcript;
 mod turn;
 
 pub use limits::{ToolTimeouts, TurnLimits};
-pub use meter::{CallMeter, CallPlan, NoMeter};
+pub use meter::{CallMeter, MeteredCall, NoMeter};
 pub use ports::{
     StoreError, ToolAccess, ToolAnswer, ToolClass, TranscriptStore, TurnEvent, TurnTool, TurnTools,
 };

@@ -2,8 +2,10 @@
 //!
 //! Owns: the trait, and the guard that reports a call exactly once. Never: adds a cost, or knows a budget.
 
+use std::sync::Arc;
+
 use agentos_ledger::CallRecord;
-use agentos_tool::TokenPrices;
+use agentos_tool::{BoxFuture, SendGate, SendingSize, TokenPrices, ToolError};
 
 use crate::turn::TurnFailure;
 
@@ -11,35 +13,56 @@ use crate::turn::TurnFailure;
 ///
 /// A turn whose future is dropped leaves no record, but its calls were paid for. So they are reported one by one.
 pub trait CallMeter: Send + Sync {
-    /// Permits a call before its request leaves. Returns the id of what is reserved for it, or `None` if nothing is.
-    ///
-    /// # Errors
-    /// If the call must not be sent.
-    fn begin_call(&self, _plan: CallPlan) -> Result<Option<String>, TurnFailure> {
-        Ok(None)
+    /// Begins a call. The value is asked before each sending of its request.
+    fn begin_call(&self) -> Arc<dyn MeteredCall> {
+        Arc::new(FreeCall)
     }
 
-    /// Notes that a permitted call is sent now: whatever happens from here on, it may have cost something. `reservation` is the id that
-    /// [`CallMeter::begin_call`] returned.
-    ///
-    /// # Errors
-    /// If the call must not be sent any more.
-    fn send_call(&self, _reservation: &str) -> Result<(), TurnFailure> {
-        Ok(())
-    }
-
-    /// Receives a call that ended, whatever the end is. Each call is reported once. `may_cost` is false if certainly no answer
-    /// was made, by [`agentos_ledger::may_have_cost`].
-    fn end_call(&self, call: &CallRecord, may_cost: bool);
+    /// Receives a call that ended, whatever the end is. Each call is reported once.
+    fn end_call(&self, call: &CallRecord);
 }
 
-/// Call that is about to be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CallPlan {
-    /// Estimated tokens of the request.
-    pub input_tokens: u64,
-    /// Most tokens of the answer.
-    pub output_tokens: u64,
+/// Call of a model, from its first sending to its end.
+pub trait MeteredCall: SendGate {
+    /// Returns true if the answer must have a limit, because the most that it can use is reserved.
+    fn needs_limit(&self) -> bool;
+
+    /// Returns the id of what is reserved for the last sending. `None` if nothing was reserved.
+    fn reservation(&self) -> Option<String>;
+
+    /// Takes the reason why not even the first sending was permitted. `None` if the request was sent.
+    fn take_refusal(&self) -> Option<TurnFailure>;
+
+    /// Settles the last sending with the end of the call. `has_begun` is true if a part of an answer arrived.
+    fn close(&self, call: &CallRecord, has_begun: bool);
+}
+
+/// Call that nothing limits.
+#[derive(Debug, Clone, Copy)]
+struct FreeCall;
+
+impl SendGate for FreeCall {
+    fn permit(&self, _size: SendingSize) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn note_failure(&self, _failure: &str, _has_begun: bool) {}
+}
+
+impl MeteredCall for FreeCall {
+    fn needs_limit(&self) -> bool {
+        false
+    }
+
+    fn reservation(&self) -> Option<String> {
+        None
+    }
+
+    fn take_refusal(&self) -> Option<TurnFailure> {
+        None
+    }
+
+    fn close(&self, _call: &CallRecord, _has_begun: bool) {}
 }
 
 /// Meter of a caller that reads the calls from the turn's record.
@@ -47,12 +70,13 @@ pub struct CallPlan {
 pub struct NoMeter;
 
 impl CallMeter for NoMeter {
-    fn end_call(&self, _call: &CallRecord, _may_cost: bool) {}
+    fn end_call(&self, _call: &CallRecord) {}
 }
 
-/// Call that was sent and has not been reported yet. Dropped, it is reported as cancelled: nobody knows what it cost.
+/// Call that was begun and has not been reported yet. Dropped, it is reported as cancelled: nobody knows what it cost.
 pub(crate) struct OpenCall<'a> {
     meter: &'a dyn CallMeter,
+    call: Arc<dyn MeteredCall>,
     /// Record of the call as it was sent. `None` after the report.
     sent: Option<CallRecord>,
 }
@@ -64,40 +88,56 @@ impl<'a> OpenCall<'a> {
         provider: &str,
         model: Option<&str>,
         price: &TokenPrices,
-        reservation: Option<String>,
     ) -> Self {
         Self {
             meter,
+            call: meter.begin_call(),
             sent: Some(CallRecord {
                 provider: provider.to_owned(),
                 model: model.map(str::to_owned),
                 price: (!price.is_unknown()).then(|| price.clone()),
-                reservation,
                 ..CallRecord::default()
             }),
         }
     }
 
+    /// Returns the call, which is asked before each sending.
+    pub(crate) fn call(&self) -> &Arc<dyn MeteredCall> {
+        &self.call
+    }
+
     /// Returns the record of the call as it was sent.
     pub(crate) fn sent_record(&self) -> CallRecord {
-        self.sent.clone().unwrap_or_default()
+        CallRecord {
+            reservation: self.call.reservation(),
+            ..self.sent.clone().unwrap_or_default()
+        }
+    }
+
+    /// Forgets a call that was never sent. Returns why. `None` if it was sent.
+    pub(crate) fn take_refusal(&mut self) -> Option<TurnFailure> {
+        let refusal = self.call.take_refusal()?;
+        self.sent = None;
+        Some(refusal)
     }
 
     /// Reports the call with its end.
-    pub(crate) fn report(mut self, record: &CallRecord, may_cost: bool) {
+    pub(crate) fn report(mut self, record: &CallRecord, has_begun: bool) {
         self.sent = None;
-        self.meter.end_call(record, may_cost);
+        self.call.close(record, has_begun);
+        self.meter.end_call(record);
     }
 }
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
-        if let Some(sent) = self.sent.take() {
+        if self.sent.is_some() {
             let cancelled = CallRecord {
                 failure: Some("cancelled".to_owned()),
-                ..sent
+                ..self.sent_record()
             };
-            self.meter.end_call(&cancelled, true);
+            self.call.close(&cancelled, true);
+            self.meter.end_call(&cancelled);
         }
     }
 }

@@ -5,9 +5,11 @@
 
 pub(crate) mod guard;
 pub(crate) mod meter;
+pub(crate) mod spend;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock as _, EffectError};
@@ -341,6 +343,7 @@ pub(crate) fn guard_tool(host: &Host, tool: Tool, profile: &Profile) -> Result<T
         model: profile.model.clone(),
         execution_mode: profile.execution_mode(),
         price: tool.price.clone(),
+        window: tool.bounding_window,
     };
     let Some(guard) = BudgetGuard::open(host, model)? else {
         return Ok(tool);
@@ -357,7 +360,7 @@ pub(crate) fn guard_tool(host: &Host, tool: Tool, profile: &Profile) -> Result<T
     Ok(Tool {
         adapter: Box::new(GuardedAdapter {
             inner: tool.adapter,
-            guard,
+            guard: Arc::new(guard),
             host: host.clone(),
             price: tool.price.clone(),
             output_tokens,

@@ -6,13 +6,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agentos_chat::MeteredCall as _;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource, may_have_cost};
+use agentos_ledger::{CallRecord, TurnEnd, TurnRecord, TurnSource};
 use agentos_model::{ChatEvent, ChatReply, ChatRequest, ChatStream, Model, ReplyBuilder};
 use agentos_profile::Profile;
 use agentos_tool::{ExactCost, RunId, ToolError, ToolFailure, Usage};
 
+use crate::budgets::spend::CallSpend;
 use crate::calls::{CallDesk, OpenedModel, ReadyModel};
 use crate::chat_report::ChatReport;
 use crate::error::usage_error;
@@ -23,7 +25,6 @@ use crate::model_memory::{FirstLook, await_first_request};
 use crate::options::ProviderChoice;
 use crate::pools::{PinnedMember, PoolQuery, PoolTurn};
 use crate::provider_kind::ProviderKind;
-use crate::runtime::run_blocking;
 use crate::tools::Tools;
 
 /// The order for one message to a model.
@@ -48,8 +49,6 @@ pub struct ChatCall {
     request: ChatRequest,
     /// Turn of a pool, and the member that is asked. `None` if the caller named a provider.
     pool: Option<(PoolTurn, PinnedMember)>,
-    /// Most tokens of the answer that are reserved, if a budget is about the model.
-    output_tokens: u64,
 }
 
 /// The answer to a message, as it arrives. Dropping it closes the connection, which ends the generation.
@@ -62,8 +61,8 @@ pub struct ChatAnswer<'a> {
     /// False until an event was requested: before that, nothing was sent.
     is_sent: bool,
     is_recorded: bool,
-    /// Reservation of the call. `None` if nothing is reserved.
-    reservation: Option<String>,
+    /// Reservations of the call, one for each sending.
+    spend: Arc<CallSpend>,
     /// True after the first piece of the answer.
     has_begun: bool,
     /// Announcement of the turn at the ledger, after the call was sent and until it is recorded.
@@ -150,7 +149,6 @@ impl ChatCall {
             desk,
             ready,
             pool,
-            output_tokens,
         }
     }
 
@@ -202,23 +200,27 @@ impl ChatCall {
     /// Starts the answer. Nothing is sent before its first event is requested.
     #[must_use]
     pub fn start(&self) -> ChatAnswer<'_> {
-        self.start_with(self.ready.opened.model.chat(&self.request))
+        let spend = CallSpend::new(self.ready.guard.clone());
+        let gate = Arc::<CallSpend>::clone(&spend);
+        self.start_with(self.ready.opened.model.chat(&self.request, gate), spend)
     }
 
     /// Starts the answer as [`ChatCall::start`] does, for a caller that needs only the whole of it.
     #[must_use]
     pub fn start_whole(&self) -> ChatAnswer<'_> {
-        self.start_with(self.ready.opened.model.chat_whole(&self.request))
+        let spend = CallSpend::new(self.ready.guard.clone());
+        let gate = Arc::<CallSpend>::clone(&spend);
+        self.start_with(self.ready.opened.model.chat_whole(&self.request, gate), spend)
     }
 
-    fn start_with<'a>(&'a self, stream: Box<dyn ChatStream + 'a>) -> ChatAnswer<'a> {
+    fn start_with<'a>(&'a self, stream: Box<dyn ChatStream + 'a>, spend: Arc<CallSpend>) -> ChatAnswer<'a> {
         ChatAnswer {
             stream,
             reply: ReplyBuilder::default(),
             call: self,
             is_sent: false,
             is_recorded: false,
-            reservation: None,
+            spend,
             has_begun: false,
             expected: None,
             first_request: None,
@@ -238,17 +240,6 @@ impl ChatAnswer<'_> {
             // Kept until the answer has ended: other programs then wait with their first request to a model that is not loaded.
             self.first_request = Some(await_first_request(&self.call.desk.host, &ready.opened.tool).await);
         }
-        if !self.is_sent
-            && let Some(guard) = &ready.guard
-        {
-            // If this fails nothing is sent, so nothing is recorded.
-            self.reservation =
-                run_blocking(|| guard.reserve_request(&self.call.request, self.call.output_tokens))?;
-            if let Some(id) = &self.reservation {
-                // If this fails, the reservation counts nothing after its lease.
-                run_blocking(|| guard.mark_sent(id))?;
-            }
-        }
         if !std::mem::replace(&mut self.is_sent, true) {
             self.expected = self.call.desk.ledger.expect_turn();
         }
@@ -261,9 +252,18 @@ impl ChatAnswer<'_> {
                 Ok(event)
             }
             Err(error) => {
+                if let Some(refusal) = self.spend.take_error() {
+                    // Nothing was sent, so nothing is recorded.
+                    self.expected = None;
+                    self.is_recorded = true;
+                    return Err(refusal);
+                }
                 let code = error.code.to_string();
                 let call = self.describe_call(None, Some(code.clone()));
-                self.record_end(TurnEnd::Failed { code }, call).await;
+                if let Err(unwritten) = self.record_end(TurnEnd::Failed { code }, call).await {
+                    // The call has failed already, and its failure is what the caller has to know.
+                    self.call.desk.host.notify(unwritten_notice(&unwritten));
+                }
                 Err(error)
             }
         }
@@ -272,7 +272,7 @@ impl ChatAnswer<'_> {
     /// Records the whole answer, after its last event, and returns its report.
     ///
     /// # Errors
-    /// If the answer has no end.
+    /// If the answer has no end, or its turn cannot be recorded.
     pub async fn finish_report(mut self) -> Result<ChatReport, EffectError> {
         let opened = &self.call.ready.opened;
         let provider = opened.model.provider_name();
@@ -283,7 +283,9 @@ impl ChatAnswer<'_> {
                 EffectError::new(Cause::Tool, "broken-answer", "the answer ended without its end")
             })?;
         let call = self.describe_call(Some(&reply), None);
-        self.record_end(TurnEnd::Answered, call).await;
+        let written = self.record_end(TurnEnd::Answered, call).await;
+        // An answer whose cost is in no record must not look like one that is.
+        written.map_err(|error| unrecorded_turn(&error))?;
         let ChatReply {
             message,
             text,
@@ -330,7 +332,7 @@ impl ChatAnswer<'_> {
             latency_ms: reply.map_or(0, |reply| reply.end.latency_ms),
             finish: reply.map(|reply| reply.end.finish),
             failure,
-            reservation: self.reservation.clone(),
+            reservation: self.spend.reservation(),
         }
     }
 
@@ -340,10 +342,7 @@ impl ChatAnswer<'_> {
             return None;
         }
         self.expected = None;
-        if let Some(guard) = &self.call.ready.guard {
-            let may_cost = may_have_cost(call.failure.as_deref(), self.has_begun);
-            guard.close_record(&call, may_cost);
-        }
+        self.spend.close(&call, self.has_begun);
         let choice = self.call.pool.as_ref();
         if let Some((turn, pinned)) = choice.filter(|_| end == TurnEnd::Answered) {
             turn.remember_answer(&self.call.desk.host, pinned);
@@ -363,19 +362,25 @@ impl ChatAnswer<'_> {
         })
     }
 
-    /// Writes the turn to the ledger. A failure is a notice: the answer was shown, and cannot be taken back.
-    async fn record_end(&mut self, end: TurnEnd, call: CallRecord) {
-        if let Some(record) = self.close_call(end, call) {
-            let ledger = &self.call.desk.ledger;
-            report_unwritten(self.call, ledger.record_turn(&self.call.turn, record).await);
+    /// Writes the turn to the ledger.
+    ///
+    /// # Errors
+    /// If the record cannot be made durable.
+    async fn record_end(&mut self, end: TurnEnd, call: CallRecord) -> Result<(), EffectError> {
+        match self.close_call(end, call) {
+            Some(record) => self.call.desk.ledger.record_turn(&self.call.turn, record).await,
+            None => Ok(()),
         }
     }
 }
 
-fn report_unwritten(call: &ChatCall, written: Result<(), EffectError>) {
-    if let Err(error) = written {
-        call.desk.host.notify(unwritten_notice(&error));
-    }
+/// Makes the error of a turn that was answered and paid for, and is in no record.
+fn unrecorded_turn(error: &EffectError) -> EffectError {
+    let message = format!(
+        "the model answered, and the turn cannot be recorded: {}",
+        error.message
+    );
+    EffectError::new(Cause::Evidence, "turn-unrecorded", message)
 }
 
 impl Drop for ChatAnswer<'_> {
@@ -383,7 +388,9 @@ impl Drop for ChatAnswer<'_> {
         let call = self.describe_call(None, Some("cancelled".to_owned()));
         if let Some(record) = self.close_call(TurnEnd::Cancelled, call) {
             let ledger = &self.call.desk.ledger;
-            report_unwritten(self.call, ledger.record_at_once(&self.call.turn, record));
+            if let Err(error) = ledger.record_at_once(&self.call.turn, record) {
+                self.call.desk.host.notify(unwritten_notice(&error));
+            }
         }
     }
 }

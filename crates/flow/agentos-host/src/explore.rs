@@ -174,6 +174,7 @@ pub(crate) fn make_explorer(
             model: profile.model.clone(),
             execution_mode: profile.execution_mode(),
             price: made.price.clone(),
+            window: made.bounding_window,
         },
     )?;
     let explorer = Explorer {

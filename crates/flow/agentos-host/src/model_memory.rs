@@ -12,7 +12,7 @@ use agentos_generic_http::{MemoryChange, ServerModel, ToolCaller};
 use agentos_model::{ChatEvent, ChatRequest};
 use agentos_net::{Deadline, Names};
 use agentos_store::LedgerLock;
-use agentos_tool::ExecutionMode;
+use agentos_tool::{ExecutionMode, FreeGate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -220,7 +220,7 @@ async fn answer_one_token(adapter: &dyn ToolCaller, deadline: &Deadline) -> Resu
         ..ChatRequest::from_text("Say ok.")
     };
     let answer = async {
-        let mut stream = adapter.chat(&request);
+        let mut stream = adapter.chat(&request, FreeGate::share());
         while let Some(event) = stream.next_event().await.map_err(word_failure)? {
             if matches!(event, ChatEvent::Finish(_)) {
                 break;

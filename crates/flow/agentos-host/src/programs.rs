@@ -391,6 +391,7 @@ fn default_tool(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
         price: TokenPrices::default(),
         max_tokens: None,
         window: None,
+        bounding_window: None,
         reports_window: false,
         timeout_seconds: TIMEOUT,
         edit_format: EditFormat::default(),

@@ -179,6 +179,26 @@ pub fn sourced_window(resolved: &ResolvedProfile) -> Option<ModelWindow> {
     })
 }
 
+/// Returns the largest window that the user or the catalogue states: no request with a longer prompt is answered, and so none is billed.
+/// `None` if neither states one. A repository or the server itself could state a small window to make the bound of a call small.
+pub fn bounding_window(resolved: &ResolvedProfile) -> Option<u64> {
+    let profile = &resolved.profile;
+    if let Some(tokens) = profile.capabilities.context_window {
+        let is_users = resolved.origin_of("capabilities.context_window") != Some(&Origin::ProjectFile);
+        return is_users.then_some(tokens);
+    }
+    // Another address may serve another model under this name.
+    if resolved.origin_of("base_url") != Some(&Origin::BuiltIn) {
+        return None;
+    }
+    let name = profile.model.as_deref()?;
+    let known = known_model(name).filter(|model| model.provider == profile.provider);
+    let id = format!("{}/{name}", profile.provider);
+    let listed = Catalog::built_in_model(&id).ok();
+    let listed = listed.and_then(|catalog| catalog.find_model(&id)?.largest_window());
+    known.map(|model| model.context_window).max(listed)
+}
+
 /// Returns the window that the profile or the catalogue states. `None` if neither does.
 fn stated_window(profile: &Profile) -> Option<ModelWindow> {
     let stated = |tokens, source| ModelWindow { tokens, source };

@@ -28,7 +28,7 @@ use crate::options::{ProviderOverrides, Recording};
 use crate::prices;
 use crate::programs;
 use crate::provider_kind::ProviderKind;
-use crate::servers::{Hosting, sourced_window};
+use crate::servers::{Hosting, bounding_window, sourced_window};
 use crate::tool_notices;
 use crate::user_models::{find_layer, read_models};
 
@@ -47,6 +47,8 @@ pub struct Tool {
     pub max_tokens: Option<u64>,
     /// The model's window as the profile or the catalogue states it. `None` if neither does.
     pub window: Option<ModelWindow>,
+    /// Largest window that the user or the catalogue states, which bounds what a call can be billed. `None` if neither states one.
+    pub bounding_window: Option<u64>,
     /// True if the server reports how much of a model's window it has loaded.
     pub reports_window: bool,
     /// Seconds for one answer.
@@ -355,6 +357,7 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
         price: prices::find_prices(resolved)?,
         max_tokens: profile.params.max_tokens,
         reports_window: matches!(profile.adapter, AdapterKind::Llamacpp | AdapterKind::Lmstudio),
+        bounding_window: bounding_window(resolved),
         window: sourced_window(resolved).or_else(|| adapter_window(profile.adapter)),
         timeout_seconds: profile.timeouts.total_seconds,
         edit_format: profile.edit_format,
@@ -396,6 +399,7 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
         price: TokenPrices::default(),
         max_tokens: None,
         window: None,
+        bounding_window: None,
         reports_window: false,
         timeout_seconds: 60,
         edit_format: EditFormat::default(),

@@ -6,13 +6,8 @@ use agentos_tool::{Endpoint, ExactCost, FinishReason, TokenPrices, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Codes of failures after which certainly no answer was made, so that nobody can count one: the request did not arrive, or the server
-/// refused it with a status of 400 to 499 in place of an answer.
-///
-/// Every other failure keeps what was reserved for its call until the budget's period ends. A connection that is lost, a timeout and a
-/// status of 500 or more say nothing about what the server did before, and vendors count answers that nobody received.
-const WITHOUT_COST: [&str; 24] = [
-    // Not sent.
+/// Codes of failures before the request left.
+const NOT_SENT: [&str; 11] = [
     "missing-url",
     "bad-url",
     "missing-model",
@@ -24,7 +19,14 @@ const WITHOUT_COST: [&str; 24] = [
     "connect-timeout",
     "tls",
     "tls-certificate",
-    // Refused.
+];
+
+/// Codes of failures with which a server refuses a request in place of an answer: a status of 400 to 499, 429 among them, or a server that
+/// says that it has not begun. Vendors bill none of them.
+///
+/// Every other failure keeps what was reserved for its call until the budget's period ends. A connection that is lost, a timeout and a
+/// status of 500 or more say nothing about what the server did before, and vendors count answers that nobody received.
+const REFUSED: [&str; 13] = [
     "key-required",
     "unauthorized",
     "forbidden",
@@ -37,7 +39,6 @@ const WITHOUT_COST: [&str; 24] = [
     "rate-limited",
     "context-length",
     "rejected",
-    // The server says that it has not begun.
     "loading",
 ];
 
@@ -45,7 +46,14 @@ const WITHOUT_COST: [&str; 24] = [
 /// true if a part of an answer arrived.
 #[must_use]
 pub fn may_have_cost(failure: Option<&str>, has_begun: bool) -> bool {
-    has_begun || failure.is_none_or(|code| !WITHOUT_COST.contains(&code))
+    has_begun || failure.is_none_or(|code| !NOT_SENT.contains(&code) && !REFUSED.contains(&code))
+}
+
+/// Returns whether the request of a call may have reached the server. `failure` is the code of its failure, `None` if there is a whole
+/// answer.
+#[must_use]
+pub fn may_have_arrived(failure: Option<&str>) -> bool {
+    failure.is_none_or(|code| !NOT_SENT.contains(&code))
 }
 
 /// Call of a model within a turn. A turn has several if tools were called or an answer was asked again.
@@ -127,6 +135,7 @@ mod tests {
 
     #[test]
     fn only_a_call_that_certainly_gave_nothing_costs_nothing() {
+        assert!(!may_have_arrived(Some("refused")) && may_have_arrived(Some("rate-limited")));
         // (failure, a part arrived, may cost something)
         let cases = [
             (None, false, true),

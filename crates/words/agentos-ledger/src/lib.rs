@@ -17,7 +17,7 @@ mod session;
 mod session_key;
 mod turn;
 
-pub use call::{CallRecord, may_have_cost, sum_costs};
+pub use call::{CallRecord, may_have_arrived, may_have_cost, sum_costs};
 pub use read::{ReadText, Reader, RepositoryReads};
 pub use session::{CompressionReceipt, ForkOrigin, PinRef, SessionEvent, SessionRecord, SessionSettings};
 pub use session_key::{SessionKey, SessionKeyError, find_guild};

@@ -3,7 +3,9 @@
 //! Owns: the [`Model`] trait, the events of an answer, and the reply that they become. Never: takes an answer without its end for
 //! a reply.
 
-use agentos_tool::{BoxFuture, Confinement, Endpoint, FinishReason, ToolError, Usage};
+use std::sync::Arc;
+
+use agentos_tool::{BoxFuture, Confinement, Endpoint, FinishReason, SendGate, ToolError, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,12 +16,17 @@ pub trait Model: Send + Sync {
     /// Returns the provider's name. Thinking and signatures of the answer belong to it.
     fn provider_name(&self) -> &str;
 
-    /// Prepares an answer. Nothing is sent before the first event is requested; the time limits begin now.
-    fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a>;
+    /// Prepares an answer. Nothing is sent before the first event is requested; the time limits begin now. `gate` is asked before each
+    /// sending, also if the request is sent again after a failure.
+    fn chat<'a>(&'a self, request: &'a ChatRequest, gate: Arc<dyn SendGate>) -> Box<dyn ChatStream + 'a>;
 
     /// Asks as [`Model::chat`] does, for a caller that needs only the whole answer: its pieces may come late, and joined to fewer.
-    fn chat_whole<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
-        self.chat(request)
+    fn chat_whole<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+        gate: Arc<dyn SendGate>,
+    ) -> Box<dyn ChatStream + 'a> {
+        self.chat(request, gate)
     }
 
     /// Returns how the model's adapter is confined while it answers.

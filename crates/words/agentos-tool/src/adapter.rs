@@ -4,10 +4,11 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use crate::{
-    Confinement, FileRead, ProgramCall, Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput,
-    ToolTask,
+    Confinement, FileRead, FreeGate, ProgramCall, SendGate, Timestamp, ToolCapabilities, ToolError,
+    ToolHealth, ToolOutput, ToolTask,
 };
 
 /// Boxed future that may borrow. A plain type, so that an adapter trait object depends on no async runtime.
@@ -33,6 +34,11 @@ pub enum Progress {
 pub trait ProgressSink: Send + Sync {
     /// Receives one piece of progress.
     fn progress(&self, progress: Progress);
+
+    /// Returns the gate that is asked before each request to a model leaves. By default it permits everything.
+    fn send_gate(&self) -> Arc<dyn SendGate> {
+        FreeGate::share()
+    }
 }
 
 /// Progress receiver that discards everything.

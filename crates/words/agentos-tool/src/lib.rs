@@ -20,6 +20,7 @@ pub mod prompt;
 mod protocol;
 mod result;
 mod secret;
+mod sending;
 mod task;
 mod toolbox;
 
@@ -42,5 +43,6 @@ pub use result::{
     StateMeasurement, ToolResult,
 };
 pub use secret::Secret;
+pub use sending::{FreeGate, MOST_TOKENS, SendGate, SendingSize};
 pub use task::{ContextFile, EditFormat, FileOutline, FilePart, OutlineLine, TaskLimits, ToolTask};
 pub use toolbox::{TOOLBOX_PROTOCOL, ToolDescription, ToolboxMessage, ToolboxRequest};

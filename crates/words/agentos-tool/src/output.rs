@@ -6,9 +6,9 @@ use std::fmt;
 
 use agentos_api::NextStep;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Endpoint, ErrorCategory, HealthStatus};
+use crate::{Endpoint, ErrorCategory, HealthStatus, MOST_TOKENS};
 
 /// Reason why a tool stopped writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ impl FinishReason {
 }
 
 /// Token counts as the provider reported them. `None` if a count is unknown; never a guessed 0.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Usage {
     /// Tokens of the prompt, including cached ones.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +58,29 @@ pub struct Usage {
     /// Tokens of the answer that were spent on reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
+}
+
+impl<'de> Deserialize<'de> for Usage {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Counts {
+            input_tokens: Option<u64>,
+            cached_tokens: Option<u64>,
+            cache_write_tokens: Option<u64>,
+            output_tokens: Option<u64>,
+            reasoning_tokens: Option<u64>,
+        }
+        // Programs and confined processes write them too, and a number that no record takes would lose the record of their call.
+        let cap = |count: Option<u64>| count.map(|count| count.min(MOST_TOKENS));
+        let counts = Counts::deserialize(from)?;
+        Ok(Self {
+            input_tokens: cap(counts.input_tokens),
+            cached_tokens: cap(counts.cached_tokens),
+            cache_write_tokens: cap(counts.cache_write_tokens),
+            output_tokens: cap(counts.output_tokens),
+            reasoning_tokens: cap(counts.reasoning_tokens),
+        })
+    }
 }
 
 impl Usage {

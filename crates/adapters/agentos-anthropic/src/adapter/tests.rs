@@ -90,9 +90,15 @@ async fn replied(reply: Reply) -> Result<ToolOutput, ToolError> {
     let server = FakeServer::start(move |_| reply.clone()).unwrap();
     let mut settings = settings(Some(&server.url()), Some("sk-ant-fake0123456789"));
     settings.retries = 0;
-    adapter(settings)
-        .run(&task(Duration::from_secs(20)), &NoProgress)
-        .await
+    adapter(settings).run(&long_task(), &NoProgress).await
+}
+
+/// Returns a task as long as the recorded prompts: a server that counts more tokens than a request has bytes is not believed.
+fn long_task() -> ToolTask {
+    ToolTask {
+        instruction: "Fix add() in src/lib.rs. ".repeat(200),
+        ..task(Duration::from_secs(20))
+    }
 }
 
 #[tokio::test]

@@ -8,8 +8,8 @@ use agentos_testkit::contract::{BEARER, DIFF, EVENT_STREAM, Subject, below_v1, s
 use agentos_testkit::server::{FakeServer, Recorded, Reply};
 use agentos_testkit::wire::Fixture;
 use agentos_tool::{
-    Adapter, ContextFile, ExecutionMode, FinishReason, HealthStatus, NoProgress, Secret, Timestamp,
-    ToolError, ToolOutput, Usage,
+    Adapter, ContextFile, ExecutionMode, FinishReason, FreeGate, HealthStatus, NoProgress, Secret, Timestamp,
+    ToolError, ToolOutput, ToolTask, Usage,
 };
 use serde_json::json;
 
@@ -20,6 +20,7 @@ mod ends;
 mod offer;
 mod recorded;
 mod responses;
+mod sending;
 
 fn settings(root: Option<&str>, key: Option<&str>) -> ServerSettings {
     let mut settings = ServerSettings::new("openai", ExecutionMode::Cloud);
@@ -148,9 +149,15 @@ async fn played(folder: &str, case: &str) -> Result<ToolOutput, ToolError> {
     let server = FakeServer::start(move |_| reply.clone()).unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = Some("tiny-coder".to_owned());
-    adapter_for(settings)
-        .run(&task(Duration::from_secs(20)), &NoProgress)
-        .await
+    adapter_for(settings).run(&long_task(), &NoProgress).await
+}
+
+/// Returns a task as long as the recorded prompts: a server that counts more tokens than a request has bytes is not believed.
+fn long_task() -> ToolTask {
+    ToolTask {
+        instruction: "Fix add() in src/lib.rs. ".repeat(200),
+        ..task(Duration::from_secs(20))
+    }
 }
 
 #[tokio::test]

@@ -6,10 +6,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
 
 use agentos_model::{ChatEvent, ChatFinish, ChatMessage, ChatRequest};
-use agentos_tool::FinishReason;
+use agentos_tool::{FinishReason, FreeGate};
 
 use super::*;
 use crate::hosted_lines::{ChildLine, HostedLine, ParentLine, SEND_WINDOW};
+
+mod gate;
 
 const KEY: &str = "sk-test-0123456789abcdef";
 const LIMITS: ProcessLimits = ProcessLimits {
@@ -174,7 +176,7 @@ impl Wake for Unpark {
 /// Waits for the next line.
 fn next(reader: &AnswerReader) -> Result<Option<HostedLine>, ToolError> {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(reader.next_line());
+    let mut future = pin!(reader.next_line(&FreeGate));
     loop {
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(line) => return line,
@@ -336,7 +338,7 @@ fn a_reader_that_does_not_read_stops_its_own_answer_only() {
                     child.finish(id);
                 }
                 ParentLine::Credit { bytes, .. } => unread -= bytes,
-                ParentLine::Cancel { .. } => {}
+                ParentLine::Cancel { .. } | ParentLine::Permit { .. } => {}
             }
             let Some(id) = big else { continue };
             while unread < SEND_WINDOW && sent < PIECES {

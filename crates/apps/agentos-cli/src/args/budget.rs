@@ -36,10 +36,14 @@ pub enum BudgetVerb {
 /// Arguments of `budget set`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Before a call is sent, the most that it can use is reserved: itself, and the tokens of the request and of the longest \
-                  answer with their price. A call that could overrun a budget is refused (exit code 9). A budget in US dollars also \
-                  refuses a call without a known price, unless the model is local. A call that certainly gave nothing counts \
-                  nothing. A budget in place of one in the same unit for the same calls and period replaces it. A guild is a group \
+    after_help = "Right before a request is sent, the most that it can use is reserved, and each retry reserves for itself. The input is \
+                  the bytes of the body with tools, schemas and history, because a token has at least one byte; the context window that \
+                  you or the catalogue state, if it is smaller. An image counts as its vendor documents, else as its bytes. The output \
+                  is the limit that is sent. Counts of a server beyond this are capped, with a warning. A request that could overrun a \
+                  budget is refused (exit code 9). A budget in US dollars also refuses a request without a known price, unless the model \
+                  is local. A request that did not reach its server counts nothing. One that the server refused (a status of 400 to 499) \
+                  counts as one call and costs nothing. A status of 500 or more, a lost connection and a killed process count as the \
+                  most that was possible. A budget in place of one in the same unit for the same calls and period replaces it. A guild is a group \
                   of sessions that are named as in `channel:GUILD.CHANNEL`."
 )]
 pub struct BudgetSetArgs {

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::support::{agentos, small_repo};
 
-/// A server that answers with a word for 1,000 and 100 tokens: 0.0011 US dollars at a dollar for a million.
+/// A server that answers with a word for 100 and 1,000 tokens: 0.0011 US dollars at a dollar for a million.
 fn start_server() -> FakeServer {
     let pieces = [
         json!({"model": "tiny", "choices": [{"index": 0, "delta": {"content": "Hm."}}]}),
         json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 1_000, "completion_tokens": 100}}),
+            "usage": {"prompt_tokens": 100, "completion_tokens": 1_000}}),
     ];
     let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
     for piece in pieces {
@@ -205,7 +205,7 @@ fn start_refusing_server(word: &'static str) -> FakeServer {
 }
 
 #[test]
-fn calls_are_counted_and_those_that_gave_nothing_are_not() {
+fn calls_are_counted_and_those_that_were_refused_cost_nothing() {
     let cli = agentos();
     let server = start_refusing_server("refuse");
     // Nobody states a price, and none is needed.
@@ -215,7 +215,7 @@ fn calls_are_counted_and_those_that_gave_nothing_are_not() {
         &server,
         &json!({ "capabilities": { "execution_mode": "cloud", "context_window": 32_000 } }),
     );
-    budget(&cli, &["set", "2calls/day"]);
+    budget(&cli, &["set", "3calls/day"]);
     let send = |text: &str| cli.run(&["chat", "send", "-p", "far", text, "--json"]).unwrap();
     let refused = send("refuse");
     assert_eq!(refusal(&refused).1, json!("forbidden"), "{refused}");
@@ -227,7 +227,7 @@ fn calls_are_counted_and_those_that_gave_nothing_are_not() {
     let error = output.json().unwrap();
     assert_eq!(
         error["error"]["message"],
-        "the budget 2 calls/day has 0 calls left, and this would be one more"
+        "the budget 3 calls/day has 0 calls left (3 calls spent, 0 calls reserved for calls that are waiting), and this would be one more"
     );
     // In tokens: two answers of 42, and a call can have as many as its limit on the answer.
     let listed = budget(&cli, &["set", "1080tokens/month", "--provider", "far"]);
@@ -237,7 +237,7 @@ fn calls_are_counted_and_those_that_gave_nothing_are_not() {
         .iter()
         .map(|row| &row["spent"])
         .collect();
-    assert_eq!(used, [&json!(2), &json!(84)]);
+    assert_eq!(used, [&json!(3), &json!(84)]);
     budget(&cli, &["remove", "day"]);
     assert_eq!(
         send("four").code,

@@ -18,7 +18,7 @@ use agentos_testkit::cli::{program, send_signal};
 use agentos_testkit::keeping::start_keeping_server;
 use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::{FakeServer, Recorded, Reply, closed_port, head};
-use agentos_tool::{BoxFuture, ToolError};
+use agentos_tool::{BoxFuture, FreeGate, SendGate, ToolError};
 use serde_json::{Value, json};
 
 use crate::support::{agentos, sandbox_holds};
@@ -108,7 +108,7 @@ async fn read_all(stream: &mut dyn ChatStream) -> Result<String, ToolError> {
 
 fn ask(model: &dyn Model, text: &str) -> Result<String, ToolError> {
     let request = request(text);
-    block_on(async { read_all(model.chat(&request).as_mut()).await }).unwrap()
+    block_on(async { read_all(model.chat(&request, FreeGate::share()).as_mut()).await }).unwrap()
 }
 
 /// The ids of the processes of adapters below this one, with the sandbox's own processes not counted.
@@ -198,15 +198,24 @@ fn the_pieces_of_an_answer_that_is_wanted_whole_are_joined() {
         })
         .unwrap()
     };
-    assert_eq!(texts_of(model.chat(&request)), ["one ", "two ", "three"]);
-    assert_eq!(texts_of(model.chat_whole(&request)), ["one two three"]);
+    assert_eq!(
+        texts_of(model.chat(&request, FreeGate::share())),
+        ["one ", "two ", "three"]
+    );
+    assert_eq!(
+        texts_of(model.chat_whole(&request, FreeGate::share())),
+        ["one two three"]
+    );
     // One that is longer than the window of the process comes in as many lines as the window needs.
     let big = echo_server();
     let model = host_at(&folder)
         .open_model(&choice_at(&big.url()), &processes)
         .unwrap();
     let expected: String = (0..4000).map(|number| format!("{number:01000}")).collect();
-    assert_eq!(texts_of(model.chat_whole(&big_request)).concat(), expected);
+    assert_eq!(
+        texts_of(model.chat_whole(&big_request, FreeGate::share())).concat(),
+        expected
+    );
 }
 
 #[test]
@@ -221,7 +230,7 @@ fn one_that_is_dropped_hangs_up_and_the_others_go_on() {
         .unwrap();
     let texts = ["one", "two", "hang"].map(request);
     block_on(async {
-        let [mut one, mut two, mut hung] = [0, 1, 2].map(|at| model.chat(&texts[at]));
+        let [mut one, mut two, mut hung] = [0, 1, 2].map(|at| model.chat(&texts[at], FreeGate::share()));
         assert!(one.next_event().await.unwrap().is_some());
         assert!(hung.next_event().await.unwrap().is_some());
         drop(hung);
@@ -238,7 +247,7 @@ fn one_that_is_dropped_hangs_up_and_the_others_go_on() {
     // One that has no answer yet hangs up too.
     let silent = request("silent");
     block_on(async {
-        let mut stream = model.chat(&silent);
+        let mut stream = model.chat(&silent, FreeGate::share());
         let mut wait = stream.next_event();
         let waited = std::future::poll_fn(|context| {
             let polled = wait.as_mut().poll(context);
@@ -262,13 +271,15 @@ fn a_reader_that_pauses_stops_no_other() {
         .unwrap();
     let big = request("big");
     block_on(async {
-        let mut slow = model.chat(&big);
+        let mut slow = model.chat(&big, FreeGate::share());
         assert!(slow.next_event().await.unwrap().is_some());
         for number in 0..3 {
             let text = number.to_string();
             let small = request(&text);
             assert_eq!(
-                read_all(model.chat(&small).as_mut()).await.unwrap(),
+                read_all(model.chat(&small, FreeGate::share()).as_mut())
+                    .await
+                    .unwrap(),
                 echo_of(&text)
             );
         }
@@ -290,7 +301,10 @@ fn a_killed_process_fails_what_runs_and_the_next_request_has_a_new_one() {
         .unwrap();
     let hang = request("hang");
     block_on(async {
-        let (mut one, mut two) = (model.chat(&hang), model.chat(&hang));
+        let (mut one, mut two) = (
+            model.chat(&hang, FreeGate::share()),
+            model.chat(&hang, FreeGate::share()),
+        );
         assert!(one.next_event().await.unwrap().is_some());
         assert!(two.next_event().await.unwrap().is_some());
         let running: Vec<u32> = adapter_processes().difference(&before).copied().collect();
@@ -342,7 +356,7 @@ impl Model for NoModel {
         "rogue"
     }
 
-    fn chat<'a>(&'a self, _request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+    fn chat<'a>(&'a self, _request: &'a ChatRequest, _gate: Arc<dyn SendGate>) -> Box<dyn ChatStream + 'a> {
         struct Unconfined;
         impl ChatStream for Unconfined {
             fn next_event(&mut self) -> BoxFuture<'_, Result<Option<ChatEvent>, ToolError>> {
@@ -415,7 +429,7 @@ fn a_rogue_adapter_reaches_nothing_while_it_serves_its_second_request() {
     assert_eq!(ask(&neighbour, "hello").unwrap(), "ok");
     let model = rogue(&runs, "rogue", "sk-own", own.port());
     assert_eq!(ask(&model, "hello").unwrap(), "ok");
-    let reached = block_on(async { read_all(model.chat(&told).as_mut()).await }).unwrap();
+    let reached = block_on(async { read_all(model.chat(&told, FreeGate::share()).as_mut()).await }).unwrap();
     assert_eq!(reached.unwrap(), "{}", "it reached something outside");
     assert!(!folder.has("new.txt"));
     assert_eq!(other.requests().len(), 0);

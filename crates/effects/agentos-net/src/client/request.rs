@@ -97,6 +97,35 @@ impl Request {
     }
 }
 
+impl Request {
+    /// Counts the bytes of the JSON body, as it is sent. 0 without one.
+    #[must_use]
+    pub fn count_json_bytes(&self) -> u64 {
+        let mut counter = ByteCounter(0);
+        // Writing a value to a writer that never fails cannot fail.
+        if let Some(body) = &self.body {
+            let _ = serde_json::to_writer(&mut counter, body);
+        }
+        counter.0
+    }
+}
+
+/// Writer that counts bytes and keeps none.
+struct ByteCounter(u64);
+
+impl std::io::Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self
+            .0
+            .saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Writes the fields of a form as a body.
 pub(super) fn write_form(form: &[(&'static str, Secret)]) -> String {
     let mut body = url::form_urlencoded::Serializer::new(String::new());

@@ -1,10 +1,10 @@
 //! What the calls of the ledger used, for the budgets.
 //!
-//! Owns: the sums. Never: counts a call that certainly gave nothing.
+//! Owns: the sums. Never: counts a call that certainly did not arrive.
 
 use std::collections::BTreeSet;
 
-use agentos_ledger::may_have_cost;
+use agentos_ledger::may_have_arrived;
 use rusqlite::{ToSql, params};
 
 use super::RecordedSpending;
@@ -85,7 +85,7 @@ impl LedgerStore {
         let mut count = 0_u64;
         while let Some(row) = rows.next()? {
             let failure: Option<String> = row.get(0)?;
-            if may_have_cost(failure.as_deref(), false) {
+            if may_have_arrived(failure.as_deref()) {
                 count = count.saturating_add(row.get(1)?);
             }
         }
@@ -107,7 +107,7 @@ impl LedgerStore {
         let mut ids = BTreeSet::new();
         while let Some(row) = rows.next()? {
             let failure: Option<String> = row.get(1)?;
-            if query.unit != BudgetUnit::Calls || may_have_cost(failure.as_deref(), false) {
+            if query.unit != BudgetUnit::Calls || may_have_arrived(failure.as_deref()) {
                 ids.insert(row.get(0)?);
             }
         }

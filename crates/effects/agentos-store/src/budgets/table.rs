@@ -93,7 +93,7 @@ pub(super) fn sum_rows(
 ) -> Result<Option<BudgetSums>, StoreError> {
     let mut rows = batch.prepare_cached(COUNTED)?;
     let mut rows = rows.query(params![query.since.as_str(), query.provider, query.model])?;
-    let (mut spent, mut reserved) = (ledger.sum, Some(0_u64));
+    let (mut spent, mut reserved, mut held) = (ledger.sum, Some(0_u64), 0_u64);
     while let Some(row) = rows.next()? {
         let id: String = row.get(0)?;
         let session: Option<String> = row.get(2)?;
@@ -108,12 +108,19 @@ pub(super) fn sum_rows(
         let state: String = row.get(1)?;
         match state.as_str() {
             "reserved" | "sent" => reserved = reserved.and_then(|sum| sum.checked_add(bound)),
-            _ => spent = spent.and_then(|sum| sum.checked_add(used.unwrap_or(bound))),
+            state => {
+                // For calls the number is known, and what each of them used is not asked.
+                if used.is_none() && query.unit != BudgetUnit::Calls && state == "assumed" {
+                    held = held.saturating_add(bound);
+                }
+                spent = spent.and_then(|sum| sum.checked_add(used.unwrap_or(bound)));
+            }
         }
     }
     Ok(spent.zip(reserved).map(|(spent, reserved)| BudgetSums {
         spent: query.unit.amount(spent),
         reserved: query.unit.amount(reserved),
+        held: query.unit.amount(held),
     }))
 }
 

@@ -508,7 +508,7 @@ fn a_budget_of_a_guild_counts_what_the_ledger_has() {
     let rows = [
         ("channel:red.general", None, 10),
         ("channel:red.other", Some("cancelled"), 0),
-        // The server refused it, so it is no call.
+        // The server refused it: a call that cost nothing.
         ("channel:red.other", Some("rate-limited"), 0),
         ("channel:redder.general", None, 30),
         ("channel:1234", None, 50),
@@ -535,7 +535,7 @@ fn a_budget_of_a_guild_counts_what_the_ledger_has() {
         }
     }
     insta::assert_snapshot!(answers.join("\n"), @r#"
-    Some("red") Calls Some(2)
+    Some("red") Calls Some(3)
     Some("redder") Calls Some(1)
     None Calls Some(1)
     Some("red") Tokens Some(13)
@@ -543,7 +543,7 @@ fn a_budget_of_a_guild_counts_what_the_ledger_has() {
     None Tokens Some(51)
     "#);
     let all = limit_of(BudgetAmount::Calls(1), BudgetPeriod::Day).query_session(None, &at(NOON));
-    assert_eq!(ledger.sum_recorded(&all).unwrap().reservations.len(), 4);
+    assert_eq!(ledger.sum_recorded(&all).unwrap().reservations.len(), 5);
     assert_eq!(ledger.list_calling_sessions(&all).unwrap().len(), 4);
 }
 

@@ -153,13 +153,13 @@ impl<'a> TurnFlow<'a> {
             record,
             outcome,
             open,
-            may_cost,
+            has_begun,
         } = match ended {
             Ok(ended) => ended,
             Err(CallFault::Stopped(cause)) => return Err(cause.into()),
             Err(CallFault::Failed(failure)) => return Err(FlowEnd::Failed(failure)),
         };
-        open.report(&record, may_cost);
+        open.report(&record, has_begun);
         self.calls.push(record);
         outcome.map_err(|fault| {
             let (reason, end) = match fault {
@@ -329,7 +329,7 @@ impl<'a> TurnFlow<'a> {
             mut record,
             outcome,
             open,
-            may_cost,
+            has_begun,
         } = match called {
             Ok(ended) => ended,
             Err(fault) => return self.give_up_summary(fault, fits),
@@ -339,7 +339,7 @@ impl<'a> TurnFlow<'a> {
             outcome.and_then(|reply| compress::accept_summary(&reply.text, limit).map_err(CallFault::Failed));
         match accepted {
             Ok(summary) => {
-                open.report(&record, may_cost);
+                open.report(&record, has_begun);
                 let receipt = CompressionReceipt {
                     summary_sha256: agentos_chain::hash_bytes(summary.as_bytes()),
                     replaced: hashes,
@@ -354,7 +354,7 @@ impl<'a> TurnFlow<'a> {
                 if let CallFault::Failed(failure) = &fault {
                     record.failure = Some(failure.code.clone());
                 }
-                open.report(&record, may_cost);
+                open.report(&record, has_begun);
                 self.calls.push(record);
                 self.give_up_summary(fault, fits)
             }

@@ -2,17 +2,17 @@
 //!
 //! Owns: which answers count. Never: keeps a part of an answer that has no end.
 
+use std::sync::Arc;
+
 use agentos_api::{NextStep, RunLimit};
-use agentos_context::estimate_tokens;
-use agentos_ledger::{CallRecord, may_have_cost};
+use agentos_ledger::CallRecord;
 use agentos_model::{ChatEvent, ChatFinish, ChatReply, ChatRequest, MessagePart, ReplyBuilder};
 use agentos_tool::{FinishReason, ToolError, ToolFailure};
-use agentos_window::{estimate_message, estimate_tools};
 use tokio::time::Instant;
 
 use super::stop::{StopCause, StopSignal};
 use super::{TurnFailure, TurnModel};
-use crate::meter::{CallMeter, CallPlan, OpenCall};
+use crate::meter::{CallMeter, MeteredCall, OpenCall};
 use crate::ports::TurnEvent;
 
 /// Reason why a call has no whole answer.
@@ -30,8 +30,8 @@ pub(crate) struct EndedCall<'a> {
     pub(crate) outcome: Result<ChatReply, CallFault>,
     /// The call that the record must be reported for.
     pub(crate) open: OpenCall<'a>,
-    /// False if the call failed before its answer began.
-    pub(crate) may_cost: bool,
+    /// True if a part of the answer arrived.
+    pub(crate) has_begun: bool,
 }
 
 /// Calls a model and passes its answer on as it arrives.
@@ -46,11 +46,19 @@ pub(crate) async fn call_model<'a>(
     emit: &mut (dyn FnMut(TurnEvent) + Send),
 ) -> Result<EndedCall<'a>, CallFault> {
     let began = Instant::now();
-    let open = open_call(model, &mut request, meter)?;
+    let provider = model.model.provider_name();
+    let mut open = OpenCall::new(meter, provider, model.requested, model.price);
+    if open.call().needs_limit() {
+        // An answer without a limit could cost more than what is reserved for it.
+        let limit = request.max_output_tokens.unwrap_or(model.output_reserve);
+        request.max_output_tokens = Some(limit);
+    }
     let mut has_begun = false;
     let mut builder = ReplyBuilder::default();
     let mut usage = None;
-    let mut stream = model.model.chat(&request);
+    let mut stream = model
+        .model
+        .chat(&request, Arc::<dyn MeteredCall>::clone(open.call()));
     let read = loop {
         let event = tokio::select! {
             // The user's wish comes first: a server that sends without a pause must not delay it.
@@ -73,8 +81,11 @@ pub(crate) async fn call_model<'a>(
     };
     // Closed before anything else happens, so that a server does not go on to write what nobody reads.
     drop(stream);
+    if let Some(refusal) = open.take_refusal() {
+        return Err(CallFault::Failed(refusal));
+    }
     let reply = read.and_then(|()| {
-        let reply = builder.finish_reply(model.model.provider_name());
+        let reply = builder.finish_reply(provider);
         reply.ok_or_else(|| {
             CallFault::Failed(TurnFailure::new(
                 "broken-answer",
@@ -97,45 +108,11 @@ pub(crate) async fn call_model<'a>(
     };
     let record = complete_record(record, &outcome);
     Ok(EndedCall {
-        may_cost: may_have_cost(record.failure.as_deref(), has_begun),
+        has_begun,
         record,
         outcome,
         open,
     })
-}
-
-/// Asks the meter for permission, and limits the answer to what it permits.
-fn open_call<'a>(
-    model: &TurnModel<'_>,
-    request: &mut ChatRequest,
-    meter: &'a dyn CallMeter,
-) -> Result<OpenCall<'a>, CallFault> {
-    let plan = CallPlan {
-        input_tokens: estimate_request(request),
-        output_tokens: request.max_output_tokens.unwrap_or(model.output_reserve),
-    };
-    let reservation = meter.begin_call(plan).map_err(CallFault::Failed)?;
-    if let Some(id) = &reservation {
-        meter.send_call(id).map_err(CallFault::Failed)?;
-        // An answer without a limit could cost more than what is reserved for it.
-        request.max_output_tokens = Some(plan.output_tokens);
-    }
-    let provider = model.model.provider_name();
-    Ok(OpenCall::new(
-        meter,
-        provider,
-        model.requested,
-        model.price,
-        reservation,
-    ))
-}
-
-/// Estimates the tokens of a request.
-fn estimate_request(request: &ChatRequest) -> u64 {
-    let messages = request.messages.iter().map(estimate_message);
-    let system = request.system.as_deref().map_or(0, estimate_tokens);
-    let tools = estimate_tools(&request.tools);
-    messages.fold(system.saturating_add(tools), u64::saturating_add)
 }
 
 /// Adds to a record what the end of the call says.

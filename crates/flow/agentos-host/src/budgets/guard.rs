@@ -5,17 +5,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentos_api::NextStep;
-use agentos_context::estimate_tokens;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock as _, EffectError};
-use agentos_ledger::CallRecord;
-use agentos_model::ChatRequest;
 use agentos_store::{
-    BudgetAmount, BudgetGroup, BudgetLimit, BudgetScope, BudgetStore, BudgetUnit, PlannedSpend,
-    ReserveAnswer, SpendEnd, SpendingQuery, StoreError,
+    BudgetGroup, BudgetLimit, BudgetScope, BudgetStore, BudgetSums, BudgetUnit, PlannedSpend, ReserveAnswer,
+    SpendEnd, SpendingQuery, StoreError,
 };
-use agentos_tool::{ExactCost, ExecutionMode, TokenPrices, Usage};
-use agentos_window::estimate_message;
+use agentos_tool::{ExactCost, ExecutionMode, MOST_TOKENS, SendingSize, TokenPrices};
 
 use super::{open_store, read_budgets, read_recorded};
 use crate::clock::{self, SystemClock};
@@ -24,9 +20,6 @@ use crate::ledger::{Ledger, store_error};
 
 /// Seconds after which the process of an open call counts as gone. A call that takes longer counts as its bound until its end.
 const LEASE_SECONDS: u32 = 900;
-
-/// Largest number of tokens of one call that is counted, as in the ledger: sums of larger ones would not fit.
-const MOST_TOKENS: u64 = 1 << 40;
 
 /// Model whose calls are guarded.
 #[derive(Debug, Clone)]
@@ -41,6 +34,8 @@ pub(crate) struct GuardedModel {
     pub(crate) execution_mode: ExecutionMode,
     /// Prices of its tokens.
     pub(crate) price: TokenPrices,
+    /// Largest window that the user or the catalogue states. `None` if neither states one.
+    pub(crate) window: Option<u64>,
 }
 
 /// Guard of the budgets that are about a model.
@@ -75,33 +70,39 @@ impl BudgetGuard {
 
     /// Returns whether one of the budgets is in calls or tokens.
     pub(crate) fn has_counts(&self) -> bool {
-        self.limits
-            .iter()
-            .any(|limit| limit.amount.unit() != BudgetUnit::Cost)
+        self.has_unit(BudgetUnit::Calls) || self.has_unit(BudgetUnit::Tokens)
     }
 
-    /// Reserves what a call of so many tokens can use. Returns the id of the reservation, or `None` if the call uses nothing of a budget.
+    fn has_unit(&self, unit: BudgetUnit) -> bool {
+        self.limits.iter().any(|limit| limit.amount.unit() == unit)
+    }
+
+    /// Reserves the most that one sending of a request can use. Returns the id of the reservation, or `None` if the sending uses nothing
+    /// of a budget.
     ///
     /// # Errors
-    /// If a budget does not have so much left, or one is in US dollars and a price is not known.
-    pub(crate) fn reserve(
-        &self,
-        input_tokens: u64,
-        output_tokens: u64,
-    ) -> Result<Option<String>, EffectError> {
+    /// If a budget does not have so much left, or one is in US dollars and a price is not known, or the answer has no limit.
+    pub(crate) fn reserve(&self, size: SendingSize) -> Result<Option<String>, EffectError> {
         let GuardedModel {
             session,
             provider,
             model,
             execution_mode,
             price,
+            window,
         } = &self.model;
-        // The estimate is too low for base64 alone, by a third; see `agentos_context::estimate_tokens`.
-        let input_tokens = input_tokens.saturating_add(input_tokens.div_ceil(2));
-        let has_costs = self
-            .limits
-            .iter()
-            .any(|limit| limit.amount.unit() == BudgetUnit::Cost);
+        let input_tokens = size.bound_input(*window);
+        let has_costs = self.has_unit(BudgetUnit::Cost);
+        let output_tokens = match size.output_tokens.or(*window) {
+            Some(tokens) => tokens,
+            // A free model costs nothing however long its answer is.
+            None if !self.has_unit(BudgetUnit::Tokens)
+                && (!has_costs || price.bound_cost(0, 1).is_none_or(is_free)) =>
+            {
+                0
+            }
+            None => return Err(refuse_endless(provider)),
+        };
         let bound = match (price.bound_cost(input_tokens, output_tokens), execution_mode) {
             (Some(bound), _) => bound,
             (None, ExecutionMode::Cloud) if has_costs => {
@@ -132,16 +133,10 @@ impl BudgetGuard {
         let answer = self.lock().reserve(&self.limits, &planned, read);
         match answer.map_err(ReserveError::into_effect)? {
             ReserveAnswer::Reserved => Ok(Some(id)),
-            ReserveAnswer::Exceeded { position, sums } => {
-                let limit = self.limits.get(position);
-                let used = sums.and_then(|sums| sums.spent.number().checked_add(sums.reserved.number()));
-                // Sums that are too large to count leave nothing.
-                let used = used.unwrap_or(u64::MAX);
-                Err(limit.map_or_else(
-                    || refuse_uncounted(provider),
-                    |limit| refuse_spent(limit, used, &planned),
-                ))
-            }
+            ReserveAnswer::Exceeded { position, sums } => Err(self.limits.get(position).map_or_else(
+                || refuse_uncounted(provider),
+                |limit| refuse_spent(limit, sums, &planned),
+            )),
         }
     }
 
@@ -165,61 +160,17 @@ impl BudgetGuard {
         }
     }
 
-    /// Reserves what a request without tools can cost, as [`BudgetGuard::reserve`] does.
-    ///
-    /// # Errors
-    /// Those of [`BudgetGuard::reserve`].
-    pub(crate) fn reserve_request(
-        &self,
-        request: &ChatRequest,
-        output_tokens: u64,
-    ) -> Result<Option<String>, EffectError> {
-        let system = request.system.as_deref().map_or(0, estimate_tokens);
-        let messages = request.messages.iter().map(estimate_message);
-        self.reserve(messages.fold(system, u64::saturating_add), output_tokens)
-    }
-
-    /// Closes a reservation. `may_cost` is false if certainly no answer was made.
-    pub(crate) fn close(&self, id: &str, used: UsedAmounts, may_cost: bool) {
-        let UsedAmounts { cost, tokens } = used;
-        let end = match cost.is_some() || may_cost {
-            true => SpendEnd::Ended { cost, tokens },
-            false => SpendEnd::Nothing,
-        };
+    /// Closes a reservation.
+    pub(crate) fn close(&self, id: &str, end: SpendEnd) {
         if let Err(error) = self.lock().close(id, end) {
             // The reservation stays until its lease ends, and the ledger has the cost.
             tracing::warn!(%error, "a reservation could not be closed");
         }
     }
 
-    /// Closes the reservation that a record names, if it names one.
-    pub(crate) fn close_record(&self, call: &CallRecord, may_cost: bool) {
-        if let Some(id) = &call.reservation {
-            self.close(id, UsedAmounts::new(call.cost_usd, call.usage.as_ref()), may_cost);
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, BudgetStore> {
         // Each use is one transaction, so the store is consistent even after a panic of another thread.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Use of a budget by a call, as far as is known.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct UsedAmounts {
-    cost: Option<ExactCost>,
-    tokens: Option<u64>,
-}
-
-impl UsedAmounts {
-    /// Takes the tokens from the counts of the server. `None` if it reported none.
-    pub(crate) fn new(cost: Option<ExactCost>, usage: Option<&Usage>) -> Self {
-        let tokens = usage.and_then(|usage| usage.input_tokens?.checked_add(usage.output_tokens?));
-        Self {
-            cost,
-            tokens: tokens.map(|tokens| tokens.min(MOST_TOKENS)),
-        }
     }
 }
 
@@ -244,57 +195,51 @@ impl ReserveError {
     }
 }
 
-/// Reservation of a call that is open. Dropped, it counts as a call whose cost nobody knows.
-pub(crate) struct OpenSpend<'a> {
-    guard: &'a BudgetGuard,
-    /// Id of the reservation. `None` if nothing was reserved, or it is closed.
-    id: Option<String>,
-}
-
-impl<'a> OpenSpend<'a> {
-    /// Reserves as [`BudgetGuard::reserve`] does, and marks the call as sent.
-    ///
-    /// # Errors
-    /// Those of [`BudgetGuard::reserve`] and [`BudgetGuard::mark_sent`].
-    pub(crate) fn reserve(guard: &'a BudgetGuard, input: u64, output: u64) -> Result<Self, EffectError> {
-        let id = guard.reserve(input, output)?;
-        if let Some(id) = &id {
-            guard.mark_sent(id)?;
-        }
-        Ok(Self { guard, id })
-    }
-
-    /// Closes the reservation, and returns its id. `None` if nothing was reserved.
-    pub(crate) fn close(mut self, used: UsedAmounts, may_cost: bool) -> Option<String> {
-        let id = self.id.take()?;
-        self.guard.close(&id, used, may_cost);
-        Some(id)
-    }
-}
-
-impl Drop for OpenSpend<'_> {
-    fn drop(&mut self) {
-        if let Some(id) = self.id.take() {
-            self.guard.close(&id, UsedAmounts::default(), true);
-        }
-    }
-}
-
-/// Makes the error of a budget that does not have enough left.
-fn refuse_spent(limit: &BudgetLimit, used: u64, call: &PlannedSpend<'_>) -> EffectError {
+/// Makes the error of a budget that does not have enough left, with everything that is used of it. Without sums, they are too large to
+/// count.
+fn refuse_spent(limit: &BudgetLimit, sums: Option<BudgetSums>, call: &PlannedSpend<'_>) -> EffectError {
     let group = limit.each.map(|each| (each, each.find(call.session)));
     let name = describe_budget(limit, group);
-    let left = limit
-        .amount
-        .unit()
-        .amount(limit.amount.number().saturating_sub(used));
-    let wanted = match left {
-        BudgetAmount::Cost(_) => format!("this call can cost up to ${}", call.bound),
-        BudgetAmount::Calls(_) => "this would be one more".to_owned(),
-        BudgetAmount::Tokens(_) => format!("this call can have up to {} tokens", call.bound_tokens),
+    let unit = limit.amount.unit();
+    let wanted = match unit {
+        BudgetUnit::Cost => format!("this call can cost up to ${}", call.bound),
+        BudgetUnit::Calls => "this would be one more".to_owned(),
+        BudgetUnit::Tokens => format!("this call can have up to {} tokens", call.bound_tokens),
     };
-    let message = format!("the budget {name} has {left} left, and {wanted}");
+    let used = sums.map_or_else(|| "more than can be counted is used".to_owned(), describe_sums);
+    let taken = sums.and_then(|sums| sums.spent.number().checked_add(sums.reserved.number()));
+    let left = unit.amount(limit.amount.number().saturating_sub(taken.unwrap_or(u64::MAX)));
+    let message = format!("the budget {name} has {left} left ({used}), and {wanted}");
     EffectError::new(Cause::Limit, "budget-spent", message).suggest_steps([NextStep::ListBudgets])
+}
+
+/// Describes what is used of a budget, as in `$3 spent, $1 kept for calls of unknown cost, $0.5 reserved for calls that are waiting`.
+fn describe_sums(sums: BudgetSums) -> String {
+    let unit = sums.spent.unit();
+    let known = unit.amount(sums.spent.number().saturating_sub(sums.held.number()));
+    let kept = match unit {
+        // Each call is one, whatever it used.
+        BudgetUnit::Calls => String::new(),
+        BudgetUnit::Cost => format!(", {} kept for calls of unknown cost", sums.held),
+        BudgetUnit::Tokens => format!(", {} kept for calls of unknown size", sums.held),
+    };
+    format!(
+        "{known} spent{kept}, {} reserved for calls that are waiting",
+        sums.reserved
+    )
+}
+
+fn is_free(cost: ExactCost) -> bool {
+    cost == ExactCost::default()
+}
+
+/// Makes the error of a request whose answer may be of any length.
+fn refuse_endless(provider: &str) -> EffectError {
+    let message =
+        format!("a budget is set, and the requests to `{provider}` have no limit on the tokens of an answer");
+    EffectError::new(Cause::Limit, "budget-no-limit", message)
+        .hint("add `{{max_tokens}}` to the request of its profile, or state its context window")
+        .suggest_steps([NextStep::ListBudgets])
 }
 
 /// Makes the error of a program whose calls nobody counts.

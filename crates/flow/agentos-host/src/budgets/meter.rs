@@ -2,23 +2,25 @@
 //!
 //! Owns: how a refusal ends a turn or a run. Never: computes a cost.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use agentos_chat::{CallMeter, CallPlan, TurnFailure};
+use agentos_chat::{CallMeter, MeteredCall, TurnFailure};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_ledger::{CallRecord, may_have_cost};
+use agentos_ledger::CallRecord;
 use agentos_tool::{
-    Adapter, BoxFuture, Confinement, ErrorCategory, Progress, ProgressSink, Timestamp, TokenPrices,
-    ToolAdvice, ToolCapabilities, ToolError, ToolFailure, ToolHealth, ToolOutput, ToolTask, prompt,
+    Adapter, BoxFuture, Confinement, Progress, ProgressSink, SendGate, Timestamp, TokenPrices, ToolAdvice,
+    ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
 };
 
-use super::guard::{BudgetGuard, OpenSpend, UsedAmounts};
+use super::guard::BudgetGuard;
+use super::spend::CallSpend;
 use crate::host::Host;
 
 /// Meter that asks the budgets. Without a guard it permits every call.
 pub(crate) struct BudgetMeter {
-    guard: Option<BudgetGuard>,
+    guard: Option<Arc<BudgetGuard>>,
     /// Host whose observer receives each call. `None` if the calls are read from the turn's record.
     observed: Option<Host>,
 }
@@ -27,7 +29,7 @@ impl BudgetMeter {
     /// Makes the meter of a conversation, whose turns have records.
     pub(crate) fn for_turns(guard: Option<BudgetGuard>) -> Self {
         Self {
-            guard,
+            guard: guard.map(Arc::new),
             observed: None,
         }
     }
@@ -35,33 +37,18 @@ impl BudgetMeter {
     /// Makes the meter of a run, whose calls the ledger has only if they are reported one by one.
     pub(crate) fn for_run(guard: Option<BudgetGuard>, host: &Host) -> Self {
         Self {
-            guard,
+            guard: guard.map(Arc::new),
             observed: Some(host.clone()),
         }
     }
 }
 
 impl CallMeter for BudgetMeter {
-    fn begin_call(&self, plan: CallPlan) -> Result<Option<String>, TurnFailure> {
-        let Some(guard) = &self.guard else {
-            return Ok(None);
-        };
-        guard
-            .reserve(plan.input_tokens, plan.output_tokens)
-            .map_err(fail_turn)
+    fn begin_call(&self) -> Arc<dyn MeteredCall> {
+        CallSpend::new(self.guard.clone())
     }
 
-    fn send_call(&self, reservation: &str) -> Result<(), TurnFailure> {
-        match &self.guard {
-            Some(guard) => guard.mark_sent(reservation).map_err(fail_turn),
-            None => Ok(()),
-        }
-    }
-
-    fn end_call(&self, call: &CallRecord, may_cost: bool) {
-        if let Some(guard) = &self.guard {
-            guard.close_record(call, may_cost);
-        }
+    fn end_call(&self, call: &CallRecord) {
         if let Some(host) = &self.observed {
             host.observer().on_call(call);
         }
@@ -71,7 +58,7 @@ impl CallMeter for BudgetMeter {
 /// A tool whose calls the budgets guard.
 pub(crate) struct GuardedAdapter {
     pub(crate) inner: Box<dyn Adapter>,
-    pub(crate) guard: BudgetGuard,
+    pub(crate) guard: Arc<BudgetGuard>,
     pub(crate) host: Host,
     pub(crate) price: TokenPrices,
     /// Most tokens of an answer if the task sets no limit.
@@ -110,32 +97,24 @@ impl GuardedAdapter {
         task: &ToolTask,
         progress: &dyn ProgressSink,
     ) -> Result<ToolOutput, ToolError> {
-        let texts = [prompt::system(task), prompt::user(task)];
-        let input = texts
-            .iter()
-            .map(|text| agentos_context::estimate_tokens(text))
-            .sum();
-        let output = task.limits.max_output_tokens.unwrap_or(self.output_tokens);
-        let spend = OpenSpend::reserve(&self.guard, input, output).map_err(fail_tool)?;
+        let spend = CallSpend::new(Some(Arc::clone(&self.guard)));
         // An answer without a limit could cost more than what is reserved for it.
         let mut limited = task.clone();
-        limited.limits.max_output_tokens = Some(output);
+        limited.limits.max_output_tokens = Some(task.limits.max_output_tokens.unwrap_or(self.output_tokens));
         let watched = WatchedProgress {
             inner: progress,
+            gate: Arc::clone(&spend),
             has_begun: AtomicBool::new(false),
         };
         let answer = self.inner.run(&limited, &watched).await;
+        let has_begun = watched.has_begun.load(Ordering::SeqCst);
         let id = match &answer {
             Ok(output) => {
                 let cost = output.usage.as_ref().and_then(|usage| self.price.cost(usage));
-                spend.close(UsedAmounts::new(cost, output.usage.as_ref()), true)
+                spend.end(cost, output.usage.as_ref(), None, true)
             }
             // A discarded attempt too: its tokens were counted although nobody uses its answer.
-            Err(error) => {
-                let has_begun = watched.has_begun.load(Ordering::SeqCst);
-                let may_cost = may_have_cost(Some(&error.detail), has_begun);
-                spend.close(UsedAmounts::default(), may_cost)
-            }
+            Err(error) => spend.end(None, None, Some(&error.detail), has_begun),
         };
         if let Some(id) = id {
             self.host.observer().on_reservation(&id);
@@ -147,6 +126,7 @@ impl GuardedAdapter {
 /// Progress of a call, passed on, with the knowledge whether a part of an answer arrived.
 struct WatchedProgress<'a> {
     inner: &'a dyn ProgressSink,
+    gate: Arc<CallSpend>,
     has_begun: AtomicBool,
 }
 
@@ -161,9 +141,14 @@ impl ProgressSink for WatchedProgress<'_> {
         }
         self.inner.progress(progress);
     }
+
+    fn send_gate(&self) -> Arc<dyn SendGate> {
+        Arc::<CallSpend>::clone(&self.gate)
+    }
 }
 
-fn fail_turn(error: EffectError) -> TurnFailure {
+/// Converts a refusal to the failure of a turn.
+pub(super) fn fail_turn(error: EffectError) -> TurnFailure {
     TurnFailure {
         code: error.code.to_string(),
         category: None,
@@ -172,23 +157,5 @@ fn fail_turn(error: EffectError) -> TurnFailure {
         causes: Vec::new(),
         advice: ToolAdvice::new(None, error.next.clone()),
         excess: None,
-    }
-}
-
-fn fail_tool(error: EffectError) -> ToolError {
-    ToolError {
-        // The engine ends a run with the exit status of a limit only for this one.
-        failure: match error.cause == Cause::Limit {
-            true => ToolFailure::Timeout,
-            false => ToolFailure::Failed,
-        },
-        category: ErrorCategory::Runtime,
-        detail: error.code.to_string(),
-        health: None,
-        message: error.message.clone(),
-        causes: Vec::new(),
-        advice: ToolAdvice::new(None, error.next.clone()),
-        endpoint: None,
-        latency_ms: 0,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Owns: the order in which the settings are read. Never: sends anything, or keeps what it has read.
 
+use std::sync::Arc;
+
 use agentos_engine::ports::EffectError;
 use agentos_model::Model;
 use agentos_tool::{ExecutionMode, TokenPrices};
@@ -65,7 +67,7 @@ impl OpenedModel {
 pub(crate) struct ReadyModel {
     pub(crate) opened: OpenedModel,
     /// Guard of the budgets. `None` if none is about the model.
-    pub(crate) guard: Option<BudgetGuard>,
+    pub(crate) guard: Option<Arc<BudgetGuard>>,
 }
 
 impl ReadyModel {
@@ -85,8 +87,9 @@ impl ReadyModel {
             model: opened.model_name.clone(),
             execution_mode: opened.execution_mode,
             price: opened.price.clone(),
+            window: opened.tool.bounding_window,
         };
-        let guard = BudgetGuard::open(host, guarded)?;
+        let guard = BudgetGuard::open(host, guarded)?.map(Arc::new);
         Ok(Self { opened, guard })
     }
 }

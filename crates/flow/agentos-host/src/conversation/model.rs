@@ -36,6 +36,8 @@ pub struct ModelParts {
     model: Box<dyn Model>,
     requested: Option<String>,
     price: TokenPrices,
+    /// Largest window that the user or the catalogue states. `None` if neither states one.
+    bounding_window: Option<u64>,
     window: WindowSize,
     max_output_tokens: Option<u64>,
     takes_tools: bool,
@@ -57,6 +59,7 @@ impl ModelParts {
             model: self.requested.clone(),
             execution_mode: self.facts.execution_mode,
             price: self.price.clone(),
+            window: self.bounding_window,
         };
         BudgetGuard::open(host, model).map(BudgetMeter::for_turns)
     }
@@ -141,6 +144,7 @@ pub async fn prepare_model(
         facts: ModelFacts::of_profile(&resolved.profile),
         requested: resolved.profile.model.clone(),
         price: tool.price,
+        bounding_window: tool.bounding_window,
         window,
         max_output_tokens: choice.max_output_tokens.or(tool.max_tokens),
         // A server that does not say may take tools; one that refuses them says so, and a profile can then say no.

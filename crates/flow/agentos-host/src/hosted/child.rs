@@ -16,7 +16,7 @@ use agentos_generic_http::ToolCaller;
 use agentos_model::{ChatEvent, ChatStream};
 use agentos_net::Names;
 use agentos_programs::{AdapterWork, ChildLine, HostedLine, NameLookup, ParentLine, SEND_WINDOW};
-use agentos_tool::{Progress, ProgressSink, Secret, ToolError, ToolTask};
+use agentos_tool::{BoxFuture, Progress, ProgressSink, Secret, SendGate, SendingSize, ToolError, ToolTask};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 
@@ -106,6 +106,7 @@ async fn serve_requests(
         match line.map_err(|error| format!("a request cannot be read: {error}"))? {
             ParentLine::Request { id, work } => running.start_request(id, *work, &adapter),
             ParentLine::Credit { id, bytes } => running.add_credit(id, bytes),
+            ParentLine::Permit { id } => running.permit_sending(id),
             ParentLine::Cancel { id } => running.cancel_request(id),
         }
     }
@@ -132,6 +133,7 @@ impl Drop for PanicGuard {
 
 struct RunningRequest {
     window: Arc<SendWindow>,
+    gate: Arc<ParentGate>,
     task: AbortHandle,
 }
 
@@ -144,6 +146,12 @@ impl RunningRequests {
     fn start_request(&self, id: u64, work: AdapterWork, adapter: &Arc<dyn ToolCaller>) {
         let window = Arc::new(SendWindow::default());
         let (running, adapter, own) = (self.clone(), Arc::clone(adapter), Arc::clone(&window));
+        let gate = Arc::new(ParentGate {
+            id,
+            window: Arc::clone(&window),
+            permits: Notify::new(),
+        });
+        let asked = Arc::clone(&gate);
         // Locked until the request is in the map: it removes itself at its end.
         let mut map = self.lock();
         let guard = PanicGuard(Arc::clone(&self.panicked));
@@ -154,12 +162,12 @@ impl RunningRequests {
                 ..LineBatch::default()
             };
             let end = match work {
-                AdapterWork::Task(task) => answer_task(adapter.as_ref(), &task, id).await,
+                AdapterWork::Task(task) => answer_task(adapter.as_ref(), &task, asked).await,
                 AdapterWork::Chat(request) => {
-                    answer_chat(adapter.chat(&request), (id, &own), &mut lines).await
+                    answer_chat(adapter.chat(&request, asked), (id, &own), &mut lines).await
                 }
                 AdapterWork::WholeChat(request) => {
-                    answer_chat(adapter.chat_whole(&request), (id, &own), &mut lines).await
+                    answer_chat(adapter.chat_whole(&request, asked), (id, &own), &mut lines).await
                 }
             };
             // The text of an answer that broke off in the middle. The end of a whole one comes after all its text.
@@ -174,12 +182,18 @@ impl RunningRequests {
             }
         });
         let task = task.abort_handle();
-        map.insert(id, RunningRequest { window, task });
+        map.insert(id, RunningRequest { window, gate, task });
     }
 
     fn add_credit(&self, id: u64, bytes: usize) {
         if let Some(request) = self.lock().get(&id) {
             request.window.add_credit(bytes);
+        }
+    }
+
+    fn permit_sending(&self, id: u64) {
+        if let Some(request) = self.lock().get(&id) {
+            request.gate.permits.notify_one();
         }
     }
 
@@ -194,8 +208,8 @@ impl RunningRequests {
 }
 
 /// Answers a task, and returns the line of its end.
-async fn answer_task(adapter: &dyn ToolCaller, task: &ToolTask, id: u64) -> HostedLine {
-    match adapter.run(task, &LineSink(id)).await {
+async fn answer_task(adapter: &dyn ToolCaller, task: &ToolTask, gate: Arc<ParentGate>) -> HostedLine {
+    match adapter.run(task, &LineSink(gate)).await {
         Ok(output) => HostedLine::Output { output },
         Err(error) => HostedLine::Error { error },
     }
@@ -355,7 +369,7 @@ impl SendWindow {
 }
 
 /// A progress sink that writes the adapter's progress as lines of a request.
-struct LineSink(u64);
+struct LineSink(Arc<ParentGate>);
 
 impl ProgressSink for LineSink {
     fn progress(&self, progress: Progress) {
@@ -367,7 +381,44 @@ impl ProgressSink for LineSink {
             // The parent alone reads the repository and calls programs, so a child has nothing to report about that.
             Progress::Read(_) | Progress::Called(_) => return,
         };
-        write_line(&ChildLine::Answer { id: self.0, line });
+        write_line(&ChildLine::Answer { id: self.0.id, line });
+    }
+
+    fn send_gate(&self) -> Arc<dyn SendGate> {
+        Arc::<ParentGate>::clone(&self.0)
+    }
+}
+
+/// Gate whose permissions come from the parent, which alone knows the budgets.
+struct ParentGate {
+    id: u64,
+    window: Arc<SendWindow>,
+    permits: Notify,
+}
+
+impl ParentGate {
+    /// Writes a line at once. It counts for the window of the request like its other lines.
+    fn write(&self, line: HostedLine) {
+        let mut lines = LineBatch::default();
+        let bytes = lines.add_line(&ChildLine::Answer { id: self.id, line });
+        self.window.count_sent(bytes);
+        lines.write_all();
+    }
+}
+
+impl SendGate for ParentGate {
+    fn permit(&self, size: SendingSize) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(async move {
+            self.write(HostedLine::Sending { size });
+            // A parent that does not permit the sending cancels the request.
+            self.permits.notified().await;
+            Ok(())
+        })
+    }
+
+    fn note_failure(&self, failure: &str, has_begun: bool) {
+        let failure = failure.to_owned();
+        self.write(HostedLine::SendingFailed { failure, has_begun });
     }
 }
 

@@ -27,7 +27,7 @@ fn thinking(text: &str) -> String {
 async fn read_chat(server: &FakeServer) -> (Vec<ChatEvent>, Option<ToolError>) {
     let adapter = adapter_for(settings(Some(&server.url()), None));
     let request = ChatRequest::from_text("Hello");
-    let mut stream = adapter.chat(&request);
+    let mut stream = adapter.chat(&request, FreeGate::share());
     let mut events = Vec::new();
     loop {
         match stream.next_event().await {
@@ -133,9 +133,9 @@ async fn nothing_is_sent_unread_and_dropping_the_stream_hangs_up() {
     let adapter = adapter_for(settings(Some(&server.url()), None));
     let request = ChatRequest::from_text("Hello");
     // A stream that nobody reads sends nothing.
-    drop(adapter.chat(&request));
+    drop(adapter.chat(&request, FreeGate::share()));
     assert!(server.requests().is_empty());
-    let mut stream = adapter.chat(&request);
+    let mut stream = adapter.chat(&request, FreeGate::share());
     assert!(matches!(
         stream.next_event().await,
         Ok(Some(ChatEvent::Text { .. }))

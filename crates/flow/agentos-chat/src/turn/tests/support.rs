@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentos_ledger::{
@@ -14,7 +14,7 @@ use agentos_model::{
     ToolSpec,
 };
 use agentos_tool::{
-    BoxFuture, ErrorCategory, FinishReason, RunId, TokenPrices, ToolError, ToolFailure, Usage,
+    BoxFuture, ErrorCategory, FinishReason, RunId, SendGate, TokenPrices, ToolError, ToolFailure, Usage,
 };
 use agentos_window::{WindowRules, WindowSize, WindowSource};
 use serde_json::{Value, json};
@@ -117,7 +117,7 @@ impl Model for ScriptedModel {
         &self.provider
     }
 
-    fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, _gate: Arc<dyn SendGate>) -> Box<dyn ChatStream + 'a> {
         let mut requests = self.requests.lock().unwrap();
         requests.push(request.clone());
         Box::new(ScriptedStream((self.script)(requests.len() - 1, request).into()))
@@ -298,7 +298,7 @@ pub(super) struct TestSession {
 pub(super) struct ListingMeter(pub(super) Mutex<Vec<CallRecord>>);
 
 impl CallMeter for ListingMeter {
-    fn end_call(&self, call: &CallRecord, _may_cost: bool) {
+    fn end_call(&self, call: &CallRecord) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -1,7 +1,7 @@
 //! A whole conversation about a real repository: two files are read, a proposal fails, the next one waits, lands and is undone.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use agentos_chat::{
     FinishedTurn, NoMeter, SessionState, StoreError, ToolPermissions, ToolSession, TranscriptStore,
@@ -11,7 +11,7 @@ use agentos_ledger::{SessionKey, SessionRecord, TurnRecord, TurnSource};
 use agentos_model::{
     CallPiece, ChatEvent, ChatFinish, ChatMessage, ChatRequest, ChatStream, MessagePart, Model,
 };
-use agentos_tool::{BoxFuture, ExecutionMode, FinishReason, RunId, TokenPrices, ToolError};
+use agentos_tool::{BoxFuture, ExecutionMode, FinishReason, RunId, SendGate, TokenPrices, ToolError};
 use agentos_window::{WindowRules, WindowSize};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ impl Model for CallingModel {
         "p"
     }
 
-    fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, _gate: Arc<dyn SendGate>) -> Box<dyn ChatStream + 'a> {
         let mut requests = self.requests.lock().unwrap();
         let next = self.calls.get(requests.len());
         requests.push(request.clone());

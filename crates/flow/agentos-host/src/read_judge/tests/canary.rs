@@ -7,7 +7,7 @@
 //! `AGENTOS_CANARY_STEPS=20000 AGENTOS_CANARY_SEED=fresh cargo nextest run -p agentos-host canary --no-capture`
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use agentos_chat::{
     NoMeter, SessionState, StoreError, ToolPermissions, ToolSession, TranscriptStore, TurnLimits, TurnModel,
@@ -18,7 +18,7 @@ use agentos_model::{
     CallPiece, ChatEvent, ChatFinish, ChatMessage, ChatRequest, ChatStream, Model, ToolCall,
 };
 use agentos_testkit::repo::TestRepo;
-use agentos_tool::{BoxFuture, ExecutionMode, FinishReason, RunId, TokenPrices, ToolError};
+use agentos_tool::{BoxFuture, ExecutionMode, FinishReason, RunId, SendGate, TokenPrices, ToolError};
 use agentos_window::{WindowRules, WindowSize};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ impl Model for QuotingModel<'_> {
         &self.facts.provider
     }
 
-    fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, _gate: Arc<dyn SendGate>) -> Box<dyn ChatStream + 'a> {
         let sent = format!("{request:?}");
         let last: Vec<&str> = sent
             .split(CANARY)

@@ -6,7 +6,7 @@ use agentos_model::{ChatEvent, ChatRequest, Model, ToolChoice};
 use agentos_net::{HttpClient, NetConfig};
 use agentos_openai::OpenAiService;
 use agentos_testkit::llama::{LlamaOptions, LlamaServer};
-use agentos_tool::{ExecutionMode, Secret, ToolError};
+use agentos_tool::{ExecutionMode, FreeGate, Secret, ToolError};
 
 use super::super::pairs::foreign_conversations;
 use crate::runtime::block_on;
@@ -31,7 +31,7 @@ fn model_at<S: Service>(
 /// Sends a conversation, and returns how the answer ended.
 fn send(model: &dyn Model, chat: &ChatRequest) -> Result<String, ToolError> {
     block_on(async {
-        let mut stream = model.chat(chat);
+        let mut stream = model.chat(chat, FreeGate::share());
         let mut end = None;
         while let Some(event) = stream.next_event().await? {
             if let ChatEvent::Finish(finish) = event {
