@@ -2,6 +2,7 @@
 """Holds a budget against 1,000 calls at once, with callers that are killed: agentos, and LiteLLM's proxy in the same run.
 
     python3.11 scripts/bench/budgets.py BIN [--litellm PROGRAM | --without-litellm] [--calls 1000] [--cap 4.2] [--services 8]
+    python3.11 scripts/bench/budgets.py BIN --large [--calls 400] [--cap 1000] [--services 4]
 
 BIN is the folder with `agentos` and `agentos-server` (`target/debug` will do: no time is judged). An OpenAI-compatible server on loopback
 writes down what it would bill: every request that arrived, also if its caller is gone before the answer. It answers nobody until no
@@ -17,6 +18,10 @@ dollars for a million tokens.
 agentos is several services (`agentos-server`, `/v1/chat/completions`) of one user, who share the budget of `agentos budget set`; each has at
 most 128 calls of a model open at once, and lets others wait. LiteLLM is
 one proxy with `max_budget` of a deployment, which it keeps in memory; budgets of virtual keys need its database and are not measured.
+
+With `--large`, each call has tools of 1 MB, every second one a schema of the answer, every third one an image, and every fifth one fails
+the first time with a status of 503 or a connection that is closed, so that it is sent again. The server bills one token for each byte of
+every body that it received, which no vendor exceeds.
 
 Reported is, for both: how many calls were open at the server at once, how all of them ended, what the server would bill, and by how much
 that is above the cap. Ends with 1 if agentos overran the cap, counts less than the server bills, or has a reservation left.
@@ -48,6 +53,8 @@ PRICE = 10e-6
 PROCESSES = 10
 # Seconds without a new request after which everything that will arrive has arrived.
 QUIET = 8.0
+# The same with bodies of 1 MB, which slow programs read for a long time.
+QUIET_LARGE = 30.0
 # Enough words that a token count of a quarter of the characters is what a vendor would count at most.
 WORDS = "please say one word and nothing else " * 10
 
@@ -61,7 +68,8 @@ async def read_head(reader):
 class Upstream:
     """Server that bills every request that it received, and answers all at the same moment."""
 
-    def __init__(self):
+    def __init__(self, is_large=False):
+        self.is_large, self.failed_once = is_large, set()
         self.billed = 0.0
         self.open, self.most_open, self.received = 0, 0, 0
         self.last = time.monotonic()
@@ -79,7 +87,8 @@ class Upstream:
     def await_quiet(self, expected):
         """Waits until the expected number of requests is open, or no more arrive."""
         begun = self.last = time.monotonic()
-        while self.open < expected and time.monotonic() - max(self.last, begun) < QUIET:
+        quiet = QUIET_LARGE if self.is_large else QUIET
+        while self.open < expected and time.monotonic() - max(self.last, begun) < quiet:
             time.sleep(0.1)
 
     def release(self):
@@ -94,7 +103,7 @@ class Upstream:
                 head, length = await read_head(reader)
                 body = await reader.readexactly(length)
                 if head.startswith("post"):
-                    await self.answer_chat(json.loads(body), writer)
+                    await self.answer_chat(body, writer)
                 else:
                     self.send(writer, "application/json", {"object": "list", "data": [{"id": "tiny"}]})
                 await writer.drain()
@@ -103,16 +112,24 @@ class Upstream:
         finally:
             writer.close()
 
-    async def answer_chat(self, body, writer):
+    async def answer_chat(self, data, writer):
+        body = json.loads(data)
         text = body["messages"][-1]["content"]
         if not isinstance(text, str):
             text = "".join(part.get("text", "") for part in text)
-        tokens = len(text) // 4
+        tokens = len(data) if self.is_large else len(text) // 4
         self.billed += (tokens + ANSWER_TOKENS) * PRICE
         self.received += 1
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         self.last = time.monotonic()
+        number = int(re.search(r"n(\d+)", text)[1])
+        if self.is_large and number % 5 == 0 and number not in self.failed_once:
+            self.failed_once.add(number)
+            self.open -= 1
+            if number % 10 == 0:
+                raise OSError("the connection is closed after the request was received")
+            return self.send(writer, "application/json", {"error": {"message": "overloaded"}}, "503 Service Unavailable")
         try:
             await self.gate.wait()
         finally:
@@ -128,17 +145,33 @@ class Upstream:
         ]
         self.send(writer, "text/event-stream", "".join(f"data: {json.dumps(piece)}\n\n" for piece in pieces) + "data: [DONE]\n\n")
 
-    def send(self, writer, kind, body):
+    def send(self, writer, kind, body, status="200 OK"):
         data = (body if isinstance(body, str) else json.dumps(body)).encode()
-        writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(data)}\r\n\r\n".encode() + data)
+        writer.write(f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {len(data)}\r\n\r\n".encode() + data)
 
 
-async def call_all(ports, key, model, first, count):
+def make_body(model, number, is_large):
+    """Makes the body of a call. A large one has tools of 1 MB, and some have a schema or an image."""
+    content = f"n{number} {WORDS}"
+    body = {"model": model, "max_tokens": ANSWER_TOKENS, "messages": [{"role": "user", "content": content}]}
+    if not is_large:
+        return body
+    fields = {f"field_{at}": {"type": "string", "description": "what the field of this number means"} for at in range(1_100)}
+    body["tools"] = [{"type": "function", "function": {"name": f"tool_{at}", "description": "one of many tools", "parameters": {
+        "type": "object", "properties": fields}}} for at in range(11)]
+    if number % 2 == 0:
+        body["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object", "properties": fields}}}
+    if number % 3 == 0:
+        image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBORw0KGgoAAAAN" * 8_000}}
+        body["messages"][0]["content"] = [image, {"type": "text", "text": content}]
+    return body
+
+
+async def call_all(ports, key, model, first, count, is_large):
     """One process of callers: sends all calls at once, and returns how they ended."""
 
     async def call_once(number):
-        body = {"model": model, "max_tokens": ANSWER_TOKENS, "messages": [{"role": "user", "content": f"n{number} {WORDS}"}]}
-        data = json.dumps(body).encode()
+        data = json.dumps(make_body(model, number, is_large)).encode()
         port = ports[number % len(ports)]
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -154,6 +187,8 @@ async def call_all(ports, key, model, first, count):
             return "answered"
         if not status:
             return "lost: no answer"
+        if b"body did not end in time" in output:
+            return "too slow"
         is_budget = b"udget" in output
         return "refused" if is_budget else f"failed: {status[0].decode()} {output[-160:]!r}"
 
@@ -161,11 +196,11 @@ async def call_all(ports, key, model, first, count):
     return collections.Counter(ends)
 
 
-def send_wave(upstream, ports, key, model, calls, kill):
+def send_wave(upstream, ports, key, model, calls, kill, first=0):
     """Sends calls at once from several processes. `kill` is called with the processes while all calls are open."""
     upstream.close_gate()
     share = calls // PROCESSES
-    orders = [json.dumps([ports, key, model, share * number, share]) for number in range(PROCESSES)]
+    orders = [json.dumps([ports, key, model, first + share * number, share, upstream.is_large]) for number in range(PROCESSES)]
     senders = [subprocess.Popen([sys.executable, __file__, "--send", order], stdout=subprocess.PIPE, text=True) for order in orders]
     upstream.await_quiet(calls)
     open_now = upstream.open
@@ -205,16 +240,16 @@ def start_service(binaries, folder, name, environment):
 
 
 def await_port(port):
-    for _ in range(240):
+    for _ in range(960):
         if subprocess.run(["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{port}/"], check=False).returncode == 0:
             return
         time.sleep(0.25)
     sys.exit(f"nothing listens on port {port}")
 
 
-def measure_agentos(binaries, calls, cap, services):
+def measure_agentos(binaries, calls, cap, services, is_large):
     """Returns true if nothing was overrun or leaked."""
-    upstream = Upstream()
+    upstream = Upstream(is_large)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         home = folder / "home"
@@ -251,7 +286,7 @@ def measure_agentos(binaries, calls, cap, services):
             with sqlite3.connect(database) as db:
                 before = dict(db.execute("SELECT state, count(*) FROM reservation GROUP BY state"))
                 db.execute("UPDATE reservation SET expires = expires - 900")
-            _, second = send_wave(upstream, ports[1:], key, "mine", calls, kill_two)
+            _, second = send_wave(upstream, ports[1:], key, "mine", calls, kill_two, calls)
         finally:
             for _, service in started:
                 service.terminate()
@@ -270,15 +305,15 @@ def measure_agentos(binaries, calls, cap, services):
         return over == 0.0 and float(row["reserved_usd"]) == 0.0 and counts_enough and verified and not has_failed
 
 
-def measure_litellm(program, calls, cap):
-    upstream = Upstream()
+def measure_litellm(program, calls, cap, is_large):
+    upstream = Upstream(is_large)
     with tempfile.TemporaryDirectory() as name:
         config = pathlib.Path(name, "config.yaml")
         config.write_text(json.dumps({
             "model_list": [{"model_name": "tiny", "litellm_params": {
                 "model": "openai/tiny", "api_key": "sk-unused", "api_base": upstream.address, "max_budget": cap, "budget_duration": "1d",
                 "input_cost_per_token": PRICE, "output_cost_per_token": PRICE}}],
-            "litellm_settings": {"num_retries": 0, "telemetry": False, "request_timeout": 600}, "router_settings": {"num_retries": 0},
+            "litellm_settings": {"num_retries": 3 if is_large else 0, "telemetry": False, "request_timeout": 600}, "router_settings": {"num_retries": 3 if is_large else 0},
             "general_settings": {"master_key": peer.KEY}}))
         port = peer.free_port()
         environment = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": peer.KEY}
@@ -287,7 +322,7 @@ def measure_litellm(program, calls, cap):
         try:
             await_port(port)
             open_now, first = send_wave(upstream, [port], peer.KEY, "tiny", calls, kill_two)
-            _, second = send_wave(upstream, [port], peer.KEY, "tiny", calls, kill_two)
+            _, second = send_wave(upstream, [port], peer.KEY, "tiny", calls, kill_two, calls)
             report("LiteLLM", upstream, cap, open_now, first, second)
         finally:
             proxy.terminate()
@@ -302,20 +337,24 @@ def main():
     arguments.add_argument("binaries", type=pathlib.Path)
     arguments.add_argument("--litellm")
     arguments.add_argument("--without-litellm", action="store_true")
-    arguments.add_argument("--calls", type=int, default=1000)
-    arguments.add_argument("--cap", type=float, default=4.2)
-    arguments.add_argument("--services", type=int, default=8)
+    arguments.add_argument("--large", action="store_true")
+    arguments.add_argument("--calls", type=int)
+    arguments.add_argument("--cap", type=float)
+    arguments.add_argument("--services", type=int)
     given = arguments.parse_args()
+    defaults = (400, 1000.0, 4) if given.large else (1000, 4.2, 8)
+    calls, cap, services = (value or usual for value, usual in zip((given.calls, given.cap, given.services), defaults))
     # Two sockets for each call, here and in the services.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if shutil.which("curl") is None:
         sys.exit("there is no `curl`")
-    tokens = len(f"n0 {WORDS}") // 4 + ANSWER_TOKENS
-    print(f"{given.calls} calls at once; a call costs {tokens * PRICE:.5f} USD, so {given.cap / (tokens * PRICE):.0f} fit into {given.cap} USD")
-    is_kept = measure_agentos(given.binaries.resolve(), given.calls, given.cap, given.services)
+    size = len(json.dumps(make_body("mine", 0, True))) if given.large else len(f"n0 {WORDS}") // 4
+    tokens = size + ANSWER_TOKENS
+    print(f"{calls} calls at once; a call costs {tokens * PRICE:.5f} USD, so {cap / (tokens * PRICE):.0f} fit into {cap} USD")
+    is_kept = measure_agentos(given.binaries.resolve(), calls, cap, services, given.large)
     if not given.without_litellm:
-        measure_litellm(peer.litellm_program(given.litellm), given.calls, given.cap)
+        measure_litellm(peer.litellm_program(given.litellm), calls, cap, given.large)
     sys.exit(0 if is_kept else 1)
 
 

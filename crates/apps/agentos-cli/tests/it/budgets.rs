@@ -122,12 +122,12 @@ fn spent_amounts_come_from_the_ledger_and_survive_a_rebuild() {
     };
     // Before a budget is set: the ledger has it all the same.
     assert_eq!(send(&[]).code, Some(0));
-    budget(&cli, &["set", "0.0045/month"]);
+    budget(&cli, &["set", "0.005/month"]);
     let spent = |report: &Value| report["budgets"][0]["spent_usd"].clone();
     assert_eq!(spent(&budget(&cli, &["list"])), json!("0.0011"));
     assert_eq!(send(&["--session", "a"]).code, Some(0));
     let output = cli.run(&["run", "-p", "mine", "Fix add.", "--json"]).unwrap();
-    // Its first answer is no change, and the second attempt would not fit: 0.0012 are left, and the prompt is longer.
+    // Its first answer is no change, and the second attempt would not fit: 0.0017 are left, and it can cost 0.0024.
     assert_eq!(refusal(&output), (Some(9), json!("budget-spent")), "{output}");
     let listed = budget(&cli, &["list"]);
     assert_eq!(
@@ -139,7 +139,7 @@ fn spent_amounts_come_from_the_ledger_and_survive_a_rebuild() {
     let rebuilt = cli.run(&["store", "rebuild"]).unwrap();
     assert_eq!(rebuilt.code, Some(0), "{rebuilt}");
     assert_eq!(spent(&budget(&cli, &["list"])), json!("0.0033"));
-    // One more call can cost 0.001 and its prompt, and 0.0012 are left.
+    // One more call can cost 0.0014, and 0.0017 are left.
     assert_eq!(send(&[]).code, Some(0));
     let before = asked(&server).len();
     assert_eq!(refusal(&send(&[])), (Some(9), json!("budget-spent")));

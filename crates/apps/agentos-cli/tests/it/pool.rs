@@ -501,7 +501,7 @@ fn statistics_count_the_calls_of_each_member() {
     let pieces = [
         json!({"model": "tiny-2", "choices": [{"index": 0, "delta": {"content": "Good day."}}]}),
         json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 1000, "completion_tokens": 200}}),
+            "usage": {"prompt_tokens": 200, "completion_tokens": 360}}),
     ];
     let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
     for piece in pieces {
@@ -621,7 +621,7 @@ fn a_pool_is_no_server() {
 pub fn answering(text: &str, is_whole: bool) -> FakeServer {
     let piece = json!({ "model": "tiny-2", "choices": [{ "index": 0, "delta": { "content": text } }] });
     let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }],
-        "usage": { "prompt_tokens": 1000, "completion_tokens": 200 } });
+        "usage": { "prompt_tokens": 200, "completion_tokens": 360 } });
     let mut bytes = head(200, &[("content-type", "text/event-stream")], None);
     bytes.extend_from_slice(format!("data: {piece}\n\n").as_bytes());
     if is_whole {
