@@ -21,6 +21,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use agentos_client_wires::ClientWire;
 use agentos_host::{
     DeviceAddress, EffectError, Host, JOIN_PATH, JoinAnswer, JoinOrder, KnownRepository, ServiceToken,
     TokenAnswer, TokenWatch, make_secret, now,
@@ -195,6 +196,7 @@ impl ServiceDoor {
         let (mut parts, body) = request.into_parts();
         let arrival = self.look_at(listener, &mut parts);
         let (path, kind) = (parts.uri.path().to_owned(), arrival.facts.kind);
+        let wire = find_wire(&path, &parts.headers);
         let judged = judge_request(&arrival.facts);
         let is_known = matches!(
             judged,
@@ -209,13 +211,13 @@ impl ServiceDoor {
         let mut response = match judged {
             Ok(caller) => match self.find_answer(caller, arrival, parts, body).await {
                 Ok(response) => response,
-                Err(fault) => match find_wire(&path) {
+                Err(fault) => match wire {
                     Some(wire) => v1::write_fault(wire, &to_client_fault(&fault.error)),
                     None => RestFault::from(fault).into_response(),
                 },
             },
             Err(RequestRefusal::SignedOut) if kind == RequestKind::Page => page::to_sign_in(),
-            Err(refusal) => self.refuse(refusal, &path),
+            Err(refusal) => self.refuse(refusal, wire),
         };
         self.metrics.count_request(&path, response.status().as_u16());
         add_headers(&mut response);
@@ -225,10 +227,10 @@ impl ServiceDoor {
         })
     }
 
-    fn refuse(&self, refusal: RequestRefusal, path: &str) -> Response {
+    fn refuse(&self, refusal: RequestRefusal, wire: Option<ClientWire>) -> Response {
         tracing::info!(code = refusal.code(), "request refused");
         self.metrics.count_refusal(refusal.code());
-        match find_wire(path) {
+        match wire {
             Some(wire) => v1::write_fault(wire, &refuse_client(refusal)),
             None => RestFault::from(RequestFault::from(refusal)).into_response(),
         }

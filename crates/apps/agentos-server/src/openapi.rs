@@ -70,6 +70,8 @@ const DENIAL: &str = r#"{"type":"object","additionalProperties":false,"propertie
 const PROPOSAL: &str = r#"{"type":"object","additionalProperties":false,"required":["answer"],"properties":{"answer":{"type":"string","description":"a diff, or a model's whole reply"},"message":{"type":["string","null"],"description":"commit message"}}}"#;
 /// Body of a request of OpenAI's clients; their own document describes it further.
 const OPENAI: &str = r#"{"type":"object","required":["model","messages"],"properties":{"model":{"type":"string"},"messages":{"type":"array","items":{"type":"object"}},"stream":{"type":"boolean"}}}"#;
+/// Body of a request for a response; OpenAI's own document describes it further.
+const RESPONSE: &str = r#"{"type":"object","required":["model","input"],"properties":{"model":{"type":"string"},"input":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"object"}}]},"stream":{"type":"boolean"}}}"#;
 /// Body of a request of Anthropic's clients; their own document describes it further.
 const ANTHROPIC: &str = r#"{"type":"object","required":["model","max_tokens","messages"],"properties":{"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1},"messages":{"type":"array","items":{"type":"object"}},"stream":{"type":"boolean"}}}"#;
 
@@ -164,6 +166,12 @@ const PATHS: &[ApiPath] = &[
         ApiShape::AnyObject,
     ),
     effect(
+        "/v1/responses",
+        "Answer of a model, as OpenAI's newer clients read it; no response is kept",
+        Some(RESPONSE),
+        ApiShape::AnyObject,
+    ),
+    effect(
         "/v1/messages",
         "Answer of a model, as Anthropic's clients read it",
         Some(ANTHROPIC),
@@ -230,6 +238,7 @@ fn describe_path(path: &ApiPath) -> Value {
         ("401", "the token is missing or wrong"),
         ("403", "denied by policy, or sent by another site"),
         ("404", "there is no such thing"),
+        ("405", "the path does not have this method"),
         (
             "409",
             "the state of the repository, or a missing consent, prevents it",
@@ -240,6 +249,7 @@ fn describe_path(path: &ApiPath) -> Value {
         ("429", "a limit or budget is reached"),
         ("502", "the model gave no usable answer"),
         ("503", "the model is overloaded, or the work was interrupted"),
+        ("529", "the model is overloaded, for clients of Anthropic"),
         ("504", "a time limit passed"),
     ] {
         responses.insert(status.to_owned(), fault(what));

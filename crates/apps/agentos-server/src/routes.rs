@@ -14,10 +14,11 @@ use crate::mcp_route::add_agent_path;
 use crate::page;
 use crate::rest;
 use crate::v1;
+use crate::v1_fault;
 use crate::{metrics, openapi};
 
 /// Largest body: an answer of a model may be 10 MB.
-const LARGEST_BODY: usize = 12 << 20;
+pub const LARGEST_BODY: usize = 12 << 20;
 
 /// Largest body of a form for signing in, which anybody can send.
 const LARGEST_SIGN_IN: usize = 4 << 10;
@@ -62,6 +63,7 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/v1/models", get(v1::list_models))
         .route("/v1/models/{*name}", get(v1::show_model))
         .route("/v1/chat/completions", post(v1::complete_chat))
+        .route("/v1/responses", post(v1::create_response))
         .route("/v1/messages", post(v1::create_message));
     let pages = Router::new()
         .route("/", get(page::show_inbox))
@@ -102,7 +104,8 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/static/page.js", get(page::serve_script))
         .route("/static/device.js", get(page::serve_device_script));
     add_agent_path(api.merge(clients).merge(pages), &desk, names)
-        .fallback(rest::find_nothing)
+        .fallback(v1_fault::find_nothing)
+        .method_not_allowed_fallback(v1_fault::refuse_method)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .with_state(desk)
 }

@@ -1,18 +1,18 @@
 //! The paths under `/v1`: the clients of OpenAI and Anthropic, over any model or pool of the user.
 //!
-//! Owns: the two forms over HTTP, and the headers that say who answered and where the time went. Never: chooses a model, keeps a text,
+//! Owns: these forms over HTTP, and the headers that say who answered and where the time went. Never: chooses a model, keeps a text,
 //! or gives a client a vendor's key.
 //!
 //! | path | client |
 //! |---|---|
 //! | `GET /v1/models` | both: the list has the fields of both forms |
-//! | `POST /v1/chat/completions` | OpenAI |
+//! | `POST /v1/chat/completions`, `POST /v1/responses` | OpenAI |
 //! | `POST /v1/messages` | Anthropic |
 //!
 //! | header of an answer | meaning |
 //! |---|---|
 //! | `x-agentos-provider`, `x-agentos-model` | who answers |
-//! | `x-agentos-turn` | id of the turn in the ledger |
+//! | `x-agentos-turn` | id of the turn in the ledger; also in `x-request-id` (OpenAI) or `request-id` (Anthropic), after `req_` |
 //! | `x-agentos-cost-usd` | cost, if it is known; in a stream it is in the comment before the end |
 //! | `x-agentos-ignored` | fields of the request without effect |
 //! | `server-timing` | milliseconds until the request was sent (`prepare`), to the first piece (`first`), and of the whole (`total`) |
@@ -29,8 +29,9 @@ use agentos_host::{
 use agentos_model::{ChatEvent, ChatFinish, ChatReply};
 use agentos_tool::{ExactCost, RunId};
 use axum::body::{Body, Bytes};
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
@@ -41,7 +42,7 @@ use tokio::time::Instant;
 use crate::desk::{Lane, ServiceDesk, SharedDesk};
 use crate::metrics::AnswerEnd;
 use crate::rest;
-use crate::v1_fault::to_client_fault;
+use crate::v1_fault::{list_wire, refuse_body, to_client_fault};
 
 /// Largest piece of a stream that is collected before it is written. Events that wait together are written together.
 const LARGEST_PIECE: usize = 64 << 10;
@@ -62,19 +63,27 @@ struct ServedCall {
     times: CallTimes,
 }
 
+/// Body of a request, or why it could not be received.
+pub type ReceivedBody = Result<Bytes, BytesRejection>;
+
 /// `POST /v1/chat/completions`
-pub async fn complete_chat(State(desk): State<SharedDesk>, body: Bytes) -> Response {
-    answer_request(&desk, ClientWire::OpenAi, &body).await
+pub async fn complete_chat(State(desk): State<SharedDesk>, body: ReceivedBody) -> Response {
+    answer_request(&desk, ClientWire::OpenAi, body).await
+}
+
+/// `POST /v1/responses`
+pub async fn create_response(State(desk): State<SharedDesk>, body: ReceivedBody) -> Response {
+    answer_request(&desk, ClientWire::Responses, body).await
 }
 
 /// `POST /v1/messages`
-pub async fn create_message(State(desk): State<SharedDesk>, body: Bytes) -> Response {
-    answer_request(&desk, ClientWire::Anthropic, &body).await
+pub async fn create_message(State(desk): State<SharedDesk>, body: ReceivedBody) -> Response {
+    answer_request(&desk, ClientWire::Anthropic, body).await
 }
 
 /// `GET /v1/models`
-pub async fn list_models(State(desk): State<SharedDesk>) -> Response {
-    answer_list(&desk, |offered| {
+pub async fn list_models(State(desk): State<SharedDesk>, headers: HeaderMap) -> Response {
+    answer_list(&desk, list_wire(&headers), |offered| {
         let list: Vec<Value> = offered.iter().map(describe_model).collect();
         let (first, last) = (offered.first(), offered.last());
         Ok(json!({
@@ -86,8 +95,12 @@ pub async fn list_models(State(desk): State<SharedDesk>) -> Response {
 }
 
 /// `GET /v1/models/{name}`
-pub async fn show_model(State(desk): State<SharedDesk>, Path(name): Path<String>) -> Response {
-    answer_list(&desk, |offered| {
+pub async fn show_model(
+    State(desk): State<SharedDesk>,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+) -> Response {
+    answer_list(&desk, list_wire(&headers), |offered| {
         let found = offered.iter().find(|model| model.id == name);
         found.map(describe_model).ok_or_else(|| ClientFault {
             kind: FaultKind::NotFound,
@@ -102,14 +115,14 @@ pub async fn show_model(State(desk): State<SharedDesk>, Path(name): Path<String>
 /// Answers with what is made of the offered models.
 async fn answer_list(
     desk: &SharedDesk,
+    wire: ClientWire,
     describe: impl FnOnce(&[OfferedModel]) -> Result<Value, ClientFault>,
 ) -> Response {
     let offered = desk.call(|desk| desk.models.list_offered()).await;
     let offered = offered.map_err(|fault| to_client_fault(&fault.error));
     match offered.and_then(|offered| describe(&offered)) {
         Ok(document) => rest::json(&document),
-        // The form of OpenAI: the path does not show which client asks.
-        Err(fault) => write_fault(ClientWire::OpenAi, &fault),
+        Err(fault) => write_fault(wire, &fault),
     }
 }
 
@@ -121,11 +134,12 @@ fn describe_model(model: &OfferedModel) -> Value {
     })
 }
 
-async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: &[u8]) -> Response {
+async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: ReceivedBody) -> Response {
     let start = Instant::now();
-    let mut request = match wire.read_request(body) {
+    let body = body.map_err(|rejection| refuse_body(&rejection));
+    let mut request = match body.and_then(|body| Ok(wire.read_request(&body)?)) {
         Ok(request) => request,
-        Err(fault) => return write_fault(wire, &fault.into()),
+        Err(fault) => return write_fault(wire, &fault),
     };
     // One id for the answer, the ledger and the header, so that each leads to the others.
     let turn = new_run();
@@ -138,7 +152,7 @@ async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: &[u8]) -> Res
             let prepared = desk.call_in(Lane::Models, work);
             match prepared.await {
                 Ok(call) => call,
-                Err(fault) => return write_fault(wire, &to_client_fault(&fault.error)),
+                Err(fault) => return write_turn_fault(wire, &to_client_fault(&fault.error), &turn),
             }
         }
     };
@@ -199,13 +213,11 @@ impl ServedCall {
 
     fn describe_reply(&self, provider: &str) -> ReplyFacts {
         ReplyFacts {
-            id: match self.wire {
-                ClientWire::OpenAi => format!("chatcmpl-{}", self.turn),
-                ClientWire::Anthropic => format!("msg_{}", self.turn),
-            },
+            id: format!("{}{}", self.wire.id_prefix(), self.turn),
             model: self.request.model.clone(),
             provider: provider.to_owned(),
             created: now_ms() / 1000,
+            echo: self.request.echo.clone(),
         }
     }
 
@@ -213,6 +225,7 @@ impl ServedCall {
         add_header(response, "x-agentos-provider", provider);
         add_header(response, "x-agentos-model", &model.unwrap_or_default());
         add_header(response, "x-agentos-turn", self.turn.as_str());
+        add_header(response, id_header(self.wire), &format!("req_{}", self.turn));
         add_header(response, "x-agentos-ignored", &self.request.ignored.join(", "));
     }
 
@@ -221,7 +234,7 @@ impl ServedCall {
         self.desk
             .metrics
             .count_answer(wire_word(self.wire), AnswerEnd::Failed);
-        write_fault(self.wire, &to_client_fault(failure))
+        write_turn_fault(self.wire, &to_client_fault(failure), &self.turn)
     }
 
     fn write_document(&self, facts: &ReplyFacts, end: ServedEnd, first: Instant) -> Response {
@@ -375,6 +388,7 @@ fn to_reply(report: ChatReport) -> ChatReply {
 fn wire_word(wire: ClientWire) -> &'static str {
     match wire {
         ClientWire::OpenAi => "openai",
+        ClientWire::Responses => "responses",
         ClientWire::Anthropic => "anthropic",
     }
 }
@@ -384,14 +398,29 @@ fn write_cost(cost: Option<ExactCost>) -> String {
     cost.map(|cost| cost.to_string()).unwrap_or_default()
 }
 
-/// Makes the answer of a failure.
+/// Makes the answer of a failure before a turn.
 pub fn write_fault(wire: ClientWire, fault: &ClientFault) -> Response {
+    write_turn_fault(wire, fault, &new_run())
+}
+
+/// Makes the answer of a failure. `turn` is the turn in the ledger, if something was sent.
+pub fn write_turn_fault(wire: ClientWire, fault: &ClientFault, turn: &RunId) -> Response {
+    let id = format!("req_{turn}");
     // The status alone decides in both vendors' clients which exception is thrown.
-    let mut response = rest::json(&fault.to_body(wire));
-    *response.status_mut() = StatusCode::from_u16(fault.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+    let mut response = rest::json(&fault.to_body(wire, Some(&id)));
+    *response.status_mut() = StatusCode::from_u16(fault.kind.status(wire)).unwrap_or(StatusCode::BAD_GATEWAY);
+    add_header(&mut response, id_header(wire), &id);
     // Both vendors' clients send a request again after most failures. The adapters have done that already where it makes sense.
     add_header(&mut response, "x-should-retry", "false");
     response
+}
+
+/// Returns the header from which a vendor's clients take the id of a request.
+fn id_header(wire: ClientWire) -> &'static str {
+    match wire {
+        ClientWire::OpenAi | ClientWire::Responses => "x-request-id",
+        ClientWire::Anthropic => "request-id",
+    }
 }
 
 /// Makes the answer of a call that ended without a word.
@@ -405,7 +434,7 @@ fn lost(wire: ClientWire) -> Response {
 }
 
 /// Adds a header, unless it is empty or no header can have this value.
-fn add_header(response: &mut Response, name: &'static str, value: &str) {
+pub fn add_header(response: &mut Response, name: &'static str, value: &str) {
     if value.is_empty() {
         return;
     }

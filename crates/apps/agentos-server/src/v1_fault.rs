@@ -1,12 +1,19 @@
-//! Failures of the host, and refusals of the judge, as the kinds that clients know.
+//! Failures of the host, of the router and of reading a body, and refusals of the judge, as the kinds that clients know.
 //!
-//! Owns: that mapping. Never: words a failure differently.
+//! Owns: that mapping, and which wire a path belongs to. Never: words a failure differently.
 
 use agentos_api::Cause;
 use agentos_client_wires::{ClientFault, ClientWire, FaultKind};
 use agentos_host::EffectError;
+use axum::extract::rejection::BytesRejection;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
 
+use crate::fault::RequestFault;
 use crate::judge::RequestRefusal;
+use crate::rest::{self, RestFault};
+use crate::routes::LARGEST_BODY;
+use crate::v1::write_fault;
 
 /// Converts a failure for a client. The hint is part of the message: clients show nothing else.
 pub fn to_client_fault(error: &EffectError) -> ClientFault {
@@ -15,7 +22,10 @@ pub fn to_client_fault(error: &EffectError) -> ClientFault {
         ("context-length", _) => FaultKind::Request,
         // A key of the user at the vendor, not the token of this service.
         ("no-key" | "unauthorized" | "wrong-key", _) => FaultKind::Server,
-        ("overloaded" | "rate-limited", _) => FaultKind::Overloaded,
+        ("overloaded", _) => FaultKind::Overloaded,
+        ("rate-limited", _) => FaultKind::RateLimit,
+        // What the user bought of the vendor is used up: sending the request again does not help.
+        ("quota", _) => FaultKind::Limit,
         (code, _) if code.starts_with("budget") => FaultKind::Limit,
         (_, Cause::Usage) => FaultKind::Request,
         (_, Cause::Policy | Cause::Consent) => FaultKind::Permission,
@@ -48,11 +58,68 @@ pub fn to_client_fault(error: &EffectError) -> ClientFault {
 }
 
 /// Returns the wire of a path, so that a refusal has the form that its client reads. `None` for other paths.
-pub fn find_wire(path: &str) -> Option<ClientWire> {
-    match path {
-        "/v1/messages" => Some(ClientWire::Anthropic),
-        path if path.starts_with("/v1/") => Some(ClientWire::OpenAi),
-        _ => None,
+pub fn find_wire(path: &str, headers: &HeaderMap) -> Option<ClientWire> {
+    match path.strip_prefix("/v1/")?.split('/').next() {
+        Some("messages") => Some(ClientWire::Anthropic),
+        Some("responses") => Some(ClientWire::Responses),
+        Some(_) | None => Some(list_wire(headers)),
+    }
+}
+
+/// Returns the wire of a request for a path that both vendors have. Anthropic's clients send their version with each request.
+pub fn list_wire(headers: &HeaderMap) -> ClientWire {
+    match headers.contains_key("anthropic-version") {
+        true => ClientWire::Anthropic,
+        false => ClientWire::OpenAi,
+    }
+}
+
+/// Answers a request for a path that is not there.
+pub async fn find_nothing(uri: Uri, headers: HeaderMap) -> Response {
+    match find_wire(uri.path(), &headers) {
+        Some(wire) => {
+            let message = format!(
+                "there is nothing at `{}`; `/api/openapi.json` lists the paths",
+                uri.path()
+            );
+            write_fault(wire, &make_fault(FaultKind::NotFound, "not-found", message))
+        }
+        None => rest::find_nothing().await.into_response(),
+    }
+}
+
+/// Answers a request for a path that does not have its method.
+pub async fn refuse_method(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    match find_wire(uri.path(), &headers) {
+        Some(wire) => {
+            let message = format!("`{}` does not have the method {method}", uri.path());
+            write_fault(wire, &make_fault(FaultKind::WrongMethod, "wrong-method", message))
+        }
+        None => RestFault::from(RequestFault::from(RequestRefusal::WrongMethod)).into_response(),
+    }
+}
+
+/// Converts the failure to receive a body.
+pub fn refuse_body(rejection: &BytesRejection) -> ClientFault {
+    match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let most = LARGEST_BODY >> 20;
+            let message = format!("the body is larger than {most} MiB");
+            make_fault(FaultKind::TooLarge, "too-large", message)
+        }
+        _ => {
+            let message = "the body did not arrive completely".to_owned();
+            make_fault(FaultKind::Request, "usage", message)
+        }
+    }
+}
+
+fn make_fault(kind: FaultKind, code: &str, message: String) -> ClientFault {
+    ClientFault {
+        kind,
+        code: code.to_owned(),
+        message,
+        field: None,
     }
 }
 
@@ -68,15 +135,9 @@ pub fn refuse_client(refusal: RequestRefusal) -> ClientFault {
         | RequestRefusal::NeedsPerson
         | RequestRefusal::ForeignSite
         | RequestRefusal::InFrame => FaultKind::Permission,
-        RequestRefusal::SecretInAddress
-        | RequestRefusal::NoUpgrade
-        | RequestRefusal::WrongType
-        | RequestRefusal::WrongMethod => FaultKind::Request,
+        RequestRefusal::SecretInAddress | RequestRefusal::NoUpgrade => FaultKind::Request,
+        RequestRefusal::WrongType => FaultKind::WrongType,
+        RequestRefusal::WrongMethod => FaultKind::WrongMethod,
     };
-    ClientFault {
-        kind,
-        code: refusal.code().to_owned(),
-        message: refusal.to_string(),
-        field: None,
-    }
+    make_fault(kind, refusal.code(), refusal.to_string())
 }

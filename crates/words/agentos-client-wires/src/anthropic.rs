@@ -8,4 +8,4 @@ mod reply;
 mod request;
 
 pub use reply::{EventWriter, write_reply};
-pub use request::read_request;
+pub use request::{AnswerLimit, read_request};

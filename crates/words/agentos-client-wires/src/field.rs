@@ -38,6 +38,11 @@ impl ObjectFields {
         }
     }
 
+    /// Returns a field without taking it. `None` if it is missing or null.
+    pub fn peek(&self, name: &str) -> Option<&Value> {
+        self.fields.get(name).filter(|value| !value.is_null())
+    }
+
     /// Takes a field. `None` if it is missing or null, which clients use alike.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         // Clients with typed fields write null for what was not set.

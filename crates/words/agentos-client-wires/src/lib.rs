@@ -1,6 +1,6 @@
 //! The wires of clients: a request in the form of OpenAI or Anthropic becomes a conversation, and an answer takes their form.
 //!
-//! Owns: both forms as a server reads and writes them. Never: sends anything, chooses a model, or changes what a client wrote.
+//! Owns: these forms as a server reads and writes them. Never: sends anything, chooses a model, or changes what a client wrote.
 //!
 //! The adapters have the other half: they write requests to vendors and read their answers. A conversation that comes in on one
 //! wire leaves on any other.
@@ -12,7 +12,7 @@
 //! | it asks for something that no answer could contain (`n` above 1, `logprobs`, audio) | refused, and nothing is sent |
 //! | any other | ignored, and named in [`ClientRequest::ignored`], so that the answer can say so |
 //!
-//! The two forms differ in what they return to the client and expect back in its next request: signatures of thinking, and marks of
+//! The forms differ in what they return to the client and expect back in its next request: signatures of thinking, and marks of
 //! tool calls, belong to one provider. [`seal`] says how they travel through a client that knows nothing of other providers.
 
 mod anthropic;
@@ -20,11 +20,12 @@ mod fault;
 mod field;
 mod openai;
 mod request;
+mod responses;
 mod seal;
 mod wire;
 
 pub use fault::{ClientFault, FaultKind, RequestFault};
-pub use request::ClientRequest;
+pub use request::{ClientRequest, RequestEcho};
 pub use wire::{ClientWire, ReplyFacts, StreamWriter, write_comment};
 
 #[cfg(test)]

@@ -8,5 +8,6 @@ mod messages;
 mod reply;
 mod request;
 
+pub use messages::read_data_url;
 pub use reply::{ChunkWriter, write_reply};
 pub use request::read_request;

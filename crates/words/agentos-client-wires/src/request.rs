@@ -1,8 +1,11 @@
 //! A request of a client.
 //!
-//! Owns: the form that both wires are read into. Never: names a provider; `model` is the client's text.
+//! Owns: the form that all wires are read into. Never: names a provider; `model` is the client's text.
 
 use agentos_model::ChatRequest;
+use serde_json::{Map, Value};
+
+use crate::responses::ToolForms;
 
 /// Request of a client, whatever its wire.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +18,17 @@ pub struct ClientRequest {
     pub is_stream: bool,
     /// True if the stream ends with the counts of tokens. Anthropic's streams always do.
     pub reports_usage: bool,
-    /// Fields that have no effect, sorted.
+    /// Fields that have no effect, sorted; then tools and items that have none.
     pub ignored: Vec<String>,
+    /// Parts of the request that its answer depends on.
+    pub echo: RequestEcho,
+}
+
+/// Parts of a request that its answer depends on. Empty for wires whose answers repeat nothing of their requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestEcho {
+    /// Tools by their names at the model.
+    pub(crate) tools: ToolForms,
+    /// Fields that the answer repeats.
+    pub(crate) fields: Map<String, Value>,
 }

@@ -11,6 +11,8 @@ use agentos_model::{CallSignature, ThinkingPart};
 
 /// Beginning of a sealed signature.
 const OPENING: &str = "agentos.";
+/// Beginning of sealed thinking that is encrypted, where the type of the item does not say so.
+const ENCRYPTED: &str = "agentos-encrypted.";
 /// Mark between the parts of a call's id. Ids of vendors consist of letters, digits, `_`, `-`, `.` and `:`.
 const BETWEEN: char = '~';
 
@@ -28,6 +30,20 @@ pub fn open_thinking(text: String, sealed: &str, is_encrypted: bool) -> Thinking
         signature: Some(signature.to_owned()).filter(|signature| !signature.is_empty()),
         is_encrypted,
         provider: provider.to_owned(),
+    }
+}
+
+/// Writes a signature of thinking for a client in whose form all thinking has one type.
+pub fn seal_item(provider: &str, signature: Option<&str>, is_encrypted: bool) -> String {
+    let opening = if is_encrypted { ENCRYPTED } else { OPENING };
+    format!("{opening}{provider}.{}", signature.unwrap_or_default())
+}
+
+/// Reads thinking that was written with [`seal_item`].
+pub fn open_item(text: String, sealed: &str) -> ThinkingPart {
+    match sealed.strip_prefix(ENCRYPTED) {
+        Some(rest) => open_thinking(text, &format!("{OPENING}{rest}"), true),
+        None => open_thinking(text, sealed, false),
     }
 }
 
@@ -68,6 +84,15 @@ mod tests {
             );
             assert_eq!(part.provider, "anthropic");
             assert_eq!(part.signature.as_deref(), signature);
+        }
+        for is_encrypted in [false, true] {
+            let part = open_item(
+                "t".to_owned(),
+                &seal_item("openai", Some("rs_1 a.b="), is_encrypted),
+            );
+            assert_eq!(part.provider, "openai");
+            assert_eq!(part.signature.as_deref(), Some("rs_1 a.b="));
+            assert_eq!(part.is_encrypted, is_encrypted);
         }
         // A signature that was not made here belongs to nobody, and is not sent to anybody.
         let foreign = open_thinking("t".to_owned(), "EqQBCgIYAhIM", false);

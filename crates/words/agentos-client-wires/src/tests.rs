@@ -6,30 +6,31 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{ClientFault, ClientRequest, ClientWire, FaultKind, ReplyFacts};
+use crate::{ClientFault, ClientRequest, ClientWire, FaultKind, ReplyFacts, RequestEcho};
 
-const WIRES: [ClientWire; 2] = [ClientWire::OpenAi, ClientWire::Anthropic];
+pub const WIRES: [ClientWire; 3] = [ClientWire::OpenAi, ClientWire::Responses, ClientWire::Anthropic];
 
-fn read(wire: ClientWire, body: &Value) -> ClientRequest {
+pub fn read(wire: ClientWire, body: &Value) -> ClientRequest {
     wire.read_request(body.to_string().as_bytes()).unwrap()
 }
 
-fn refuse(wire: ClientWire, body: &Value) -> (String, String) {
+pub fn refuse(wire: ClientWire, body: &Value) -> (String, String) {
     let fault = wire.read_request(body.to_string().as_bytes()).unwrap_err();
     (fault.field.unwrap_or_default(), fault.message)
 }
 
-fn facts() -> ReplyFacts {
+pub fn facts() -> ReplyFacts {
     ReplyFacts {
         id: "id-1".to_owned(),
         model: "pool".to_owned(),
         provider: "gemini".to_owned(),
         created: 7,
+        echo: RequestEcho::default(),
     }
 }
 
 /// Events of an answer with thinking, text, two calls and an end.
-fn events() -> Vec<ChatEvent> {
+pub fn events() -> Vec<ChatEvent> {
     let thought = |text: &str, signature: Option<&str>| {
         ChatEvent::Thinking(ThoughtPiece {
             text: text.to_owned(),
@@ -71,7 +72,7 @@ fn events() -> Vec<ChatEvent> {
     ]
 }
 
-fn finish(finish: FinishReason) -> ChatFinish {
+pub fn finish(finish: FinishReason) -> ChatFinish {
     ChatFinish {
         finish,
         model_id: None,
@@ -81,13 +82,13 @@ fn finish(finish: FinishReason) -> ChatFinish {
     }
 }
 
-fn reply() -> ChatReply {
+pub fn reply() -> ChatReply {
     let mut builder = ReplyBuilder::default();
     events().into_iter().for_each(|event| builder.add_event(event));
     builder.finish_reply("gemini").unwrap()
 }
 
-fn stream(wire: ClientWire, reports_usage: bool, events: &[ChatEvent]) -> String {
+pub fn stream(wire: ClientWire, reports_usage: bool, events: &[ChatEvent]) -> String {
     let mut writer = wire.start_stream(facts(), reports_usage);
     let mut out = String::new();
     events
@@ -97,7 +98,7 @@ fn stream(wire: ClientWire, reports_usage: bool, events: &[ChatEvent]) -> String
 }
 
 /// Returns the JSON of each event of a stream.
-fn data_of(stream: &str) -> Vec<Value> {
+pub fn data_of(stream: &str) -> Vec<Value> {
     let lines = stream.lines().filter_map(|line| line.strip_prefix("data: "));
     lines
         .filter(|data| *data != "[DONE]")
@@ -221,6 +222,7 @@ fn anthropics_own_tools_and_addresses_are_refused() {
             json!([]),
         ),
         body(user(json!({"type": "document", "source": {}})), json!([])),
+        body(json!([{"role": "oracle", "content": "x"}]), json!([])),
         json!({"model": "m", "messages": []}),
         json!({"model": 1, "max_tokens": 1, "messages": []}),
         json!([]),
@@ -235,6 +237,7 @@ fn anthropics_own_tools_and_addresses_are_refused() {
     tools[0].type: the tool `web_search_20250305` runs at the vendor and is not supported
     messages[0].content[0].source.type: an image of type `url` is not supported: it must be `base64`; addresses are not fetched
     messages[0].content[0].type: a block of type `document` is not supported
+    messages[0].role: the role `oracle` is not supported; `user`, `assistant` and `system` are
     max_tokens: `max_tokens` is missing
     model: `model` must be a text
     : the body must be an object
@@ -333,6 +336,38 @@ fn events_of_anthropic() {
     "#);
 }
 
+/// Claude Code sends system messages between the others, and settings that no other vendor has.
+#[test]
+fn a_request_of_claude_code_is_read() {
+    let body = json!({
+        "model": "m", "max_tokens": 32000, "stream": true, "thinking": {"type": "adaptive"},
+        "system": [{"type": "text", "text": "Be short.", "cache_control": {"type": "ephemeral"}}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}]},
+            {"role": "system", "content": "Agents: none."},
+            {"role": "assistant", "content": "yes?"},
+            {"role": "system", "content": [{"type": "text", "text": "It is late."}]},
+        ],
+        "metadata": {"user_id": "u"}, "output_config": {"effort": "high"}, "context_management": {"edits": []},
+    });
+    let request = read(ClientWire::Anthropic, &body);
+    assert_eq!(
+        request.ignored,
+        ["context_management", "output_config.effort", "thinking"]
+    );
+    assert_eq!(
+        request.chat.system.as_deref(),
+        Some("Be short.\n\nAgents: none.\n\nIt is late.")
+    );
+    assert_eq!(request.chat.messages.len(), 2);
+    assert_eq!(request.chat.cache.messages, 1);
+    // The same body without a limit counts its tokens, and asks for no answer.
+    let mut count = body;
+    count.as_object_mut().unwrap().remove("max_tokens");
+    let count = ClientWire::read_count(count.to_string().as_bytes()).unwrap();
+    assert_eq!(count.chat.messages, request.chat.messages);
+}
+
 /// The client sends back what it was shown, and the provider's signature and mark are in it.
 #[test]
 fn signatures_and_marks_come_back_unchanged() {
@@ -407,10 +442,10 @@ fn any_body_is_read_or_refused() {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        "(user|assistant|tool|system|text|image|image_url|function|data:image/png;base64,aa|x~y~z)"
+        "(user|assistant|tool|system|text|image|image_url|function|data:image/png;base64,aa|x~y~z|m|message|custom|namespace|input_text|input_image|reasoning|function_call|function_call_output|grammar|allowed_tools)"
             .prop_map(Value::from),
     ];
-    let keys = "(model|messages|role|content|type|text|tools|function|name|tool_calls|id|source|stop|stream|tool_choice|response_format|max_tokens)";
+    let keys = "(model|messages|role|content|type|text|tools|function|name|tool_calls|id|source|stop|stream|tool_choice|response_format|max_tokens|input|output|format|call_id|arguments|summary|namespace)";
     let json = leaf.prop_recursive(6, 40, 6, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
@@ -422,6 +457,7 @@ fn any_body_is_read_or_refused() {
             let text = body.to_string();
             let (one, other) = (wire.read_request(text.as_bytes()), wire.read_request(text.as_bytes()));
             prop_assert_eq!(one, other);
+            let _ = ClientWire::read_count(text.as_bytes());
         }
     });
 }

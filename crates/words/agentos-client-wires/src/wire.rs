@@ -5,16 +5,19 @@
 use agentos_model::{ChatEvent, ChatReply};
 use serde_json::Value;
 
-use crate::anthropic;
+use crate::anthropic::{self, AnswerLimit};
 use crate::fault::{ClientFault, RequestFault};
 use crate::openai;
-use crate::request::ClientRequest;
+use crate::request::{ClientRequest, RequestEcho};
+use crate::responses;
 
 /// Wire of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientWire {
     /// `POST /v1/chat/completions`.
     OpenAi,
+    /// `POST /v1/responses`.
+    Responses,
     /// `POST /v1/messages`.
     Anthropic,
 }
@@ -30,6 +33,8 @@ pub struct ReplyFacts {
     pub provider: String,
     /// Seconds since 1970 at the beginning of the answer.
     pub created: u64,
+    /// Parts of the request that the answer depends on.
+    pub echo: RequestEcho,
 }
 
 impl ClientWire {
@@ -38,11 +43,29 @@ impl ClientWire {
     /// # Errors
     /// If it is not JSON of this wire, or asks for something that is not supported.
     pub fn read_request(self, body: &[u8]) -> Result<ClientRequest, RequestFault> {
-        let value: Value = serde_json::from_slice(body)
-            .map_err(|error| RequestFault::of_body(format!("the body is not valid JSON: {error}")))?;
+        let value = parse_body(body)?;
         match self {
             Self::OpenAi => openai::read_request(value),
-            Self::Anthropic => anthropic::read_request(value),
+            Self::Responses => responses::read_request(value),
+            Self::Anthropic => anthropic::read_request(value, AnswerLimit::Required),
+        }
+    }
+
+    /// Reads the body of `POST /v1/messages/count_tokens`, which is a request of Anthropic's whose answer may have no limit.
+    ///
+    /// # Errors
+    /// As [`ClientWire::read_request`].
+    pub fn read_count(body: &[u8]) -> Result<ClientRequest, RequestFault> {
+        anthropic::read_request(parse_body(body)?, AnswerLimit::Optional)
+    }
+
+    /// Returns the beginning of an answer's id.
+    #[must_use]
+    pub fn id_prefix(self) -> &'static str {
+        match self {
+            Self::OpenAi => "chatcmpl-",
+            Self::Responses => "resp_",
+            Self::Anthropic => "msg_",
         }
     }
 
@@ -51,6 +74,7 @@ impl ClientWire {
     pub fn write_reply(self, facts: &ReplyFacts, reply: &ChatReply) -> Value {
         match self {
             Self::OpenAi => openai::write_reply(facts, reply),
+            Self::Responses => responses::write_reply(facts, reply),
             Self::Anthropic => anthropic::write_reply(facts, reply),
         }
     }
@@ -60,9 +84,15 @@ impl ClientWire {
     pub fn start_stream(self, facts: ReplyFacts, reports_usage: bool) -> StreamWriter {
         match self {
             Self::OpenAi => StreamWriter::OpenAi(Box::new(openai::ChunkWriter::new(facts, reports_usage))),
+            Self::Responses => StreamWriter::Responses(Box::new(responses::EventWriter::new(facts))),
             Self::Anthropic => StreamWriter::Anthropic(Box::new(anthropic::EventWriter::new(facts))),
         }
     }
+}
+
+pub(crate) fn parse_body(body: &[u8]) -> Result<Value, RequestFault> {
+    serde_json::from_slice(body)
+        .map_err(|error| RequestFault::of_body(format!("the body is not valid JSON: {error}")))
 }
 
 /// Writer of an answer's events.
@@ -75,6 +105,8 @@ impl ClientWire {
 pub enum StreamWriter {
     /// Chunks of OpenAI.
     OpenAi(Box<openai::ChunkWriter>),
+    /// Events of OpenAI's responses.
+    Responses(Box<responses::EventWriter>),
     /// Events of Anthropic.
     Anthropic(Box<anthropic::EventWriter>),
 }
@@ -84,6 +116,7 @@ impl StreamWriter {
     pub fn write_event(&mut self, event: &ChatEvent, out: &mut String) {
         match self {
             Self::OpenAi(writer) => writer.write_event(event, out),
+            Self::Responses(writer) => writer.write_event(event, out),
             Self::Anthropic(writer) => writer.write_event(event, out),
         }
     }
@@ -91,8 +124,9 @@ impl StreamWriter {
     /// Appends the event of a failure. The client must not take what it has for a whole answer.
     pub fn write_fault(&mut self, fault: &ClientFault, out: &mut String) {
         match self {
-            Self::OpenAi(_) => write_sse(None, &fault.to_body(ClientWire::OpenAi), out),
-            Self::Anthropic(_) => write_sse(Some("error"), &fault.to_body(ClientWire::Anthropic), out),
+            Self::OpenAi(_) => write_sse(None, &fault.to_body(ClientWire::OpenAi, None), out),
+            Self::Responses(writer) => writer.write_fault(fault, out),
+            Self::Anthropic(writer) => writer.write_fault(fault, out),
         }
     }
 }

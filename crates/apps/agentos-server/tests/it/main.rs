@@ -20,3 +20,4 @@ mod load;
 mod mcp;
 mod support;
 mod talk;
+mod vendor_forms;

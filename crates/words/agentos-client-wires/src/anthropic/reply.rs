@@ -6,8 +6,9 @@ use agentos_model::{CallPiece, ChatEvent, ChatReply, MessagePart, ThoughtPiece};
 use agentos_tool::{FinishReason, Usage};
 use serde_json::{Value, json};
 
+use crate::fault::ClientFault;
 use crate::seal::{seal_call, seal_thinking};
-use crate::wire::{ReplyFacts, write_sse};
+use crate::wire::{ClientWire, ReplyFacts, write_sse};
 
 /// Writes a complete answer.
 pub fn write_reply(facts: &ReplyFacts, reply: &ChatReply) -> Value {
@@ -136,6 +137,19 @@ impl EventWriter {
                 write_sse(Some("message_stop"), &json!({"type": "message_stop"}), out);
             }
         }
+    }
+
+    /// Appends the event of a failure, after which nothing follows.
+    pub fn write_fault(&self, fault: &ClientFault, out: &mut String) {
+        let request = self
+            .facts
+            .id
+            .replacen(ClientWire::Anthropic.id_prefix(), "req_", 1);
+        write_sse(
+            Some("error"),
+            &fault.to_body(ClientWire::Anthropic, Some(&request)),
+            out,
+        );
     }
 
     fn write_thought(&mut self, thought: &ThoughtPiece, out: &mut String) {

@@ -10,38 +10,77 @@ use serde_json::{Value, json};
 
 use crate::fault::RequestFault;
 use crate::field::{ObjectFields, missing, wrong_type};
-use crate::request::ClientRequest;
+use crate::request::{ClientRequest, RequestEcho};
 use crate::seal::{open_call, open_thinking};
 
 /// Fields about the caller and the vendor's accounting: no answer depends on them.
 const WITHOUT_EFFECT: [&str; 3] = ["container", "metadata", "service_tier"];
 
+/// Rule for the limit of the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerLimit {
+    /// Required, by `POST /v1/messages` alone of all wires.
+    Required,
+    /// Optional, by `POST /v1/messages/count_tokens`, which gives no answer.
+    Optional,
+}
+
 /// Reads a request.
 ///
 /// # Errors
 /// If it is not one, or asks for something that is not supported.
-pub fn read_request(body: Value) -> Result<ClientRequest, RequestFault> {
+pub fn read_request(body: Value, limit: AnswerLimit) -> Result<ClientRequest, RequestFault> {
     let mut fields = ObjectFields::take(body, "")?;
     let model = fields.required_text("model")?;
-    // Required on this wire, unlike on all others.
-    let limit = fields.count("max_tokens")?.ok_or_else(|| missing("max_tokens"))?;
+    let max_output_tokens = fields.count("max_tokens")?;
+    if limit == AnswerLimit::Required && max_output_tokens.is_none() {
+        return Err(missing("max_tokens"));
+    }
     let mut cache = CacheHints::default();
-    let system = read_system(fields.value("system"), &mut cache)?;
+    let mut system: Vec<String> = read_system(fields.value("system"), "system", &mut cache)?;
     let list = fields.value("messages").ok_or_else(|| missing("messages"))?;
     let Value::Array(list) = list else {
         return Err(wrong_type("messages", "a list"));
     };
-    let messages = list.into_iter().enumerate();
-    let messages = messages
-        .map(|(at, message)| read_message(message, at, &mut cache))
-        .collect::<Result<_, _>>()?;
+    let mut messages = Vec::with_capacity(list.len());
+    for (at, message) in list.into_iter().enumerate() {
+        let mut message = ObjectFields::take(message, &format!("messages[{at}]"))?;
+        match message.required_text("role")?.as_str() {
+            "user" => messages.push(read_message(
+                &mut message,
+                ChatRole::User,
+                messages.len(),
+                &mut cache,
+            )?),
+            "assistant" => {
+                messages.push(read_message(
+                    &mut message,
+                    ChatRole::Assistant,
+                    messages.len(),
+                    &mut cache,
+                )?);
+            }
+            // Claude Code sends some between the others. They become part of the one prompt: most wires have no other place for them.
+            "system" => {
+                let path = message.path_of("content");
+                let content = message.value("content").ok_or_else(|| missing(&path))?;
+                system.extend(read_system(Some(content), &path, &mut CacheHints::default())?);
+            }
+            role => {
+                let text =
+                    format!("the role `{role}` is not supported; `user`, `assistant` and `system` are");
+                return Err(RequestFault::of_field(message.path_of("role"), text));
+            }
+        }
+    }
+    let mut ignored = Vec::new();
     let chat = ChatRequest {
-        system,
+        system: Some(system.join("\n\n")).filter(|text| !text.is_empty()),
         messages,
         tools: read_tools(fields.list("tools")?, &mut cache)?,
         tool_choice: read_choice(fields.value("tool_choice"))?,
-        answer_schema: read_format(fields.value("output_config"))?,
-        max_output_tokens: Some(limit),
+        answer_schema: read_format(fields.value("output_config"), &mut ignored)?,
+        max_output_tokens,
         sampling: ChatSampling {
             temperature: fields.number("temperature")?,
             top_p: fields.number("top_p")?,
@@ -52,45 +91,48 @@ pub fn read_request(body: Value) -> Result<ClientRequest, RequestFault> {
     };
     let is_stream = fields.flag("stream")?.unwrap_or_default();
     fields.forget(&WITHOUT_EFFECT);
+    ignored.extend(fields.list_unread());
+    ignored.sort();
     Ok(ClientRequest {
         model,
         chat,
         is_stream,
         reports_usage: true,
-        ignored: fields.list_unread(),
+        ignored,
+        echo: RequestEcho::default(),
     })
 }
 
-fn read_system(system: Option<Value>, cache: &mut CacheHints) -> Result<Option<String>, RequestFault> {
+/// Reads texts of the system prompt.
+fn read_system(
+    system: Option<Value>,
+    path: &str,
+    cache: &mut CacheHints,
+) -> Result<Vec<String>, RequestFault> {
     match system {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
+        None => Ok(Vec::new()),
+        Some(Value::String(text)) => Ok(vec![text]),
         Some(Value::Array(blocks)) => {
             let texts = blocks.into_iter().enumerate().map(|(at, block)| {
-                let mut block = ObjectFields::take(block, &format!("system[{at}]"))?;
+                let mut block = ObjectFields::take(block, &format!("{path}[{at}]"))?;
                 cache.instructions |= block.value("cache_control").is_some();
                 block.required_text("text")
             });
-            let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
-            Ok(Some(texts.join("\n\n")).filter(|text| !text.is_empty()))
+            texts.collect()
         }
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
-            Err(wrong_type("system", "a text or a list of blocks"))
+            Err(wrong_type(path, "a text or a list of blocks"))
         }
     }
 }
 
-fn read_message(message: Value, at: usize, cache: &mut CacheHints) -> Result<ChatMessage, RequestFault> {
-    let path = format!("messages[{at}]");
-    let mut message = ObjectFields::take(message, &path)?;
-    let role = match message.required_text("role")?.as_str() {
-        "user" => ChatRole::User,
-        "assistant" => ChatRole::Assistant,
-        role => {
-            let text = format!("the role `{role}` is not supported; `user` and `assistant` are");
-            return Err(RequestFault::of_field(message.path_of("role"), text));
-        }
-    };
+/// Reads the content of a message. `at` is the number of messages before it.
+fn read_message(
+    message: &mut ObjectFields,
+    role: ChatRole,
+    at: usize,
+    cache: &mut CacheHints,
+) -> Result<ChatMessage, RequestFault> {
     let path = message.path_of("content");
     let parts = match message.value("content") {
         Some(Value::String(text)) => vec![MessagePart::Text(text)],
@@ -234,11 +276,15 @@ fn read_choice(choice: Option<Value>) -> Result<ToolChoice, RequestFault> {
 }
 
 /// Reads the schema of the answer. `None` for free text.
-fn read_format(config: Option<Value>) -> Result<Option<Value>, RequestFault> {
+fn read_format(config: Option<Value>, ignored: &mut Vec<String>) -> Result<Option<Value>, RequestFault> {
     let Some(config) = config else {
         return Ok(None);
     };
-    let Some(format) = ObjectFields::take(config, "output_config")?.value("format") else {
+    let mut config = ObjectFields::take(config, "output_config")?;
+    let format = config.value("format");
+    let unread = config.list_unread().into_iter();
+    ignored.extend(unread.map(|name| format!("output_config.{name}")));
+    let Some(format) = format else {
         return Ok(None);
     };
     let mut format = ObjectFields::take(format, "output_config.format")?;

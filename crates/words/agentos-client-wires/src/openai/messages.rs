@@ -144,7 +144,7 @@ fn read_part(part: Value, path: &str) -> Result<MessagePart, RequestFault> {
 }
 
 /// Reads an image in a `data:` URL (RFC 2397). `None` if it is anything else.
-fn read_data_url(url: &str) -> Option<ImageData> {
+pub fn read_data_url(url: &str) -> Option<ImageData> {
     let (media_type, base64) = url.strip_prefix("data:")?.split_once(";base64,")?;
     // Another type behind `image_url` would reach the vendor as an image.
     media_type.starts_with("image/").then(|| ImageData {

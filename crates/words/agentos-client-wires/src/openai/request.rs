@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::messages::read_messages;
 use crate::fault::RequestFault;
 use crate::field::{ObjectFields, missing, wrong_type};
-use crate::request::ClientRequest;
+use crate::request::{ClientRequest, RequestEcho};
 
 /// Fields about the caller, the vendor's storage and its accounting: no answer depends on them.
 const WITHOUT_EFFECT: [&str; 8] = [
@@ -70,6 +70,7 @@ pub fn read_request(body: Value) -> Result<ClientRequest, RequestFault> {
         is_stream,
         reports_usage,
         ignored: fields.list_unread(),
+        echo: RequestEcho::default(),
     })
 }
 
