@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentos_generic_http::{
-    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    Fault, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service, SideOffer,
 };
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
 use serde_json::Value;
@@ -112,6 +112,10 @@ impl Service for AnthropicService {
             let url = call.base.without_last("v1").join("v1/messages");
             Ok(PreparedTask::new(url, Arc::new(MessagesWire), Some(model)))
         })
+    }
+
+    fn side_offer(&self) -> SideOffer {
+        SideOffer::AnthropicCount
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use agentos_model::{ChatEvent, ChatRequest, ChatStream, Model, ReplyBuilder, edit_request};
+use agentos_model::{
+    ChatEvent, ChatRequest, ChatStream, Model, ReplyBuilder, SideEndpoint, SideRequest, edit_request,
+};
 use agentos_net::{Deadline, HttpClient, HttpUrl};
 use agentos_tool::{
     Adapter, BoxFuture, Progress, ProgressSink, SendGate, Timestamp, ToolCapabilities, ToolError, ToolHealth,
@@ -15,7 +17,8 @@ use serde_json::Value;
 
 use crate::call::HttpChat;
 use crate::{
-    Fault, ModelMemory, ModelWork, ProbeFindings, Reason, Server, ServerHints, ServerSettings, Wire,
+    Fault, ModelMemory, ModelWork, ProbeFindings, Reason, Server, ServerHints, ServerSettings, SideOffer,
+    Wire,
 };
 
 /// Server with the address and the deadline of one call.
@@ -118,6 +121,11 @@ pub trait Service: Send + Sync {
         work: ModelWork<'a>,
     ) -> BoxFuture<'a, Result<PreparedTask, Fault>>;
 
+    /// Returns the endpoints besides the one for conversations.
+    fn side_offer(&self) -> SideOffer {
+        SideOffer::Nothing
+    }
+
     /// Returns the requests about the server's memory. `None` if such a server has none.
     fn model_memory(&self) -> Option<&dyn ModelMemory> {
         None
@@ -195,6 +203,18 @@ impl<S: Service> Model for HttpAdapter<S> {
             task: None,
         };
         Box::new(HttpChat::new(self, work, gate, deadline))
+    }
+
+    fn has_endpoint(&self, endpoint: SideEndpoint) -> bool {
+        self.names_endpoint(endpoint)
+    }
+
+    fn ask_endpoint<'a>(
+        &'a self,
+        request: &'a SideRequest,
+        gate: Arc<dyn SendGate>,
+    ) -> BoxFuture<'a, Result<Option<Value>, ToolError>> {
+        Box::pin(self.ask_side(request, gate))
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use agentos_generic_http::{
     Fault, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    SideOffer,
 };
 use agentos_model::ChatRole;
 use agentos_net::HttpUrl;
@@ -254,6 +255,10 @@ impl Service for LlamaCppService {
 
     fn model_memory(&self) -> Option<&dyn ModelMemory> {
         Some(self)
+    }
+
+    fn side_offer(&self) -> SideOffer {
+        SideOffer::OpenAiAtRoot
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

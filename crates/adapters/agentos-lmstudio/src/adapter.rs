@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agentos_generic_http::{
     Fault, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    SideOffer,
 };
 use agentos_openai::{ChatWire, LimitField, ModelList};
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
@@ -105,6 +106,10 @@ impl Service for LmStudioService {
 
     fn model_memory(&self) -> Option<&dyn ModelMemory> {
         Some(self)
+    }
+
+    fn side_offer(&self) -> SideOffer {
+        SideOffer::OpenAiAtRoot
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use agentos_generic_http::{
     Fault, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall, ServerHints, Service,
+    SideOffer,
 };
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
 use serde_json::{Value, json};
@@ -166,6 +167,10 @@ impl Service for OllamaService {
 
     fn model_memory(&self) -> Option<&dyn ModelMemory> {
         Some(self)
+    }
+
+    fn side_offer(&self) -> SideOffer {
+        SideOffer::OpenAiAtRoot
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentos_generic_http::{
     Fault, MOST_IMAGE_TOKENS, ModelMemory, ModelWork, PreparedTask, ProbeFindings, Reason, ServerCall,
-    ServerHints, Service, Wire,
+    ServerHints, Service, SideOffer, Wire,
 };
 use agentos_net::HttpUrl;
 use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
@@ -178,6 +178,10 @@ impl Service for OpenAiService {
             ServerKind::Vendor | ServerKind::PublicList => None,
             ServerKind::Compatible => Some(self),
         }
+    }
+
+    fn side_offer(&self) -> SideOffer {
+        SideOffer::OpenAi
     }
 
     fn extend_capabilities(&self, mut can: ToolCapabilities) -> ToolCapabilities {

@@ -139,6 +139,7 @@ impl Hosted {
                 // The table of requests and the reader let no other line through.
                 Some(
                     HostedLine::Event { .. }
+                    | HostedLine::Document { .. }
                     | HostedLine::Sending { .. }
                     | HostedLine::SendingFailed { .. }
                     | HostedLine::Error { .. }

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use agentos_model::{ChatEvent, ChatRequest, ChatStream, Model};
+use agentos_model::{ChatEvent, ChatRequest, ChatStream, Model, SideEndpoint, SideRequest};
 use agentos_sandbox::{SandboxError, SandboxProbe};
 use agentos_tool::{BoxFuture, Confinement, SendGate, ToolError};
+use serde_json::Value;
 
 use crate::AgentError;
 use crate::adapter::describe_confinement;
@@ -31,6 +32,23 @@ impl HostedModel {
             here,
             process,
             held: usable_probe(held),
+        }
+    }
+
+    /// Asks an endpoint in the process. A future that is dropped before its end cancels the request.
+    async fn ask_process(
+        &self,
+        request: &SideRequest,
+        gate: Arc<dyn SendGate>,
+    ) -> Result<Option<Value>, ToolError> {
+        let limit = self.process.limits().total;
+        let reader = self
+            .process
+            .send_work(AdapterWork::Side(request.clone()), limit)?;
+        match reader.next_line(gate.as_ref()).await? {
+            Some(HostedLine::Document { document }) => Ok(document),
+            // The table of requests lets no other line through.
+            Some(_) | None => Err(AgentError::from(SandboxError::Stopped).into_tool_error(0)),
         }
     }
 
@@ -69,6 +87,21 @@ impl Model for HostedModel {
         match self.held.get() {
             Ok(_) => self.start_stream(request, gate, AdapterWork::WholeChat),
             Err(_) => self.here.chat_whole(request, gate),
+        }
+    }
+
+    fn has_endpoint(&self, endpoint: SideEndpoint) -> bool {
+        self.here.has_endpoint(endpoint)
+    }
+
+    fn ask_endpoint<'a>(
+        &'a self,
+        request: &'a SideRequest,
+        gate: Arc<dyn SendGate>,
+    ) -> BoxFuture<'a, Result<Option<Value>, ToolError>> {
+        match self.held.get() {
+            Ok(_) => Box::pin(self.ask_process(request, gate)),
+            Err(_) => self.here.ask_endpoint(request, gate),
         }
     }
 
@@ -118,6 +151,7 @@ impl ChatStream for HostedStream<'_> {
                     | HostedLine::Text { .. }
                     | HostedLine::Note { .. }
                     | HostedLine::Output { .. }
+                    | HostedLine::Document { .. }
                     | HostedLine::Error { .. }
                     | HostedLine::Cancelled,
                 ) => Err(AgentError::from(SandboxError::Stopped).into_tool_error(0)),

@@ -21,9 +21,10 @@
 //!
 //! Owns: the shape of the lines, and the window of a request. Never: contains the greeting, which has a key.
 
-use agentos_model::{ChatEvent, ChatRequest};
+use agentos_model::{ChatEvent, ChatRequest, SideRequest};
 use agentos_tool::{SendingSize, ToolError, ToolOutput, ToolTask};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Bytes of lines that a child may be ahead of the reader of one answer. It may send a line while fewer are unread, so that a long
 /// line needs no window of its own size.
@@ -39,6 +40,8 @@ pub enum AdapterWork {
     Chat(ChatRequest),
     /// Conversation, of whose answer nobody sees the pieces: they are joined, and sent with its end.
     WholeChat(ChatRequest),
+    /// Request that is no conversation, whose answer is one document.
+    Side(SideRequest),
 }
 
 /// Line of the parent after its greeting.
@@ -122,6 +125,11 @@ pub enum HostedLine {
         /// Output of the adapter.
         output: ToolOutput,
     },
+    /// The end of a request that is no conversation.
+    Document {
+        /// The answer. `None` if the server's wire has no such endpoint.
+        document: Option<Value>,
+    },
     /// The end: no answer.
     Error {
         /// Error of the adapter.
@@ -140,7 +148,7 @@ impl HostedLine {
                 false
             }
             Self::Event { event } => matches!(event, ChatEvent::Finish(_)),
-            Self::Output { .. } | Self::Error { .. } | Self::Cancelled => true,
+            Self::Output { .. } | Self::Document { .. } | Self::Error { .. } | Self::Cancelled => true,
         }
     }
 }

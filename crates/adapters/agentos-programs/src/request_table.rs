@@ -49,6 +49,7 @@ pub(crate) enum ProtocolFault {
 pub(crate) enum WorkKind {
     Task,
     Chat,
+    Side,
 }
 
 impl WorkKind {
@@ -56,6 +57,7 @@ impl WorkKind {
         match work {
             AdapterWork::Task(_) => Self::Task,
             AdapterWork::Chat(_) | AdapterWork::WholeChat(_) => Self::Chat,
+            AdapterWork::Side(_) => Self::Side,
         }
     }
 
@@ -65,6 +67,7 @@ impl WorkKind {
                 self == Self::Task
             }
             HostedLine::Event { .. } => self == Self::Chat,
+            HostedLine::Document { .. } => self == Self::Side,
             HostedLine::Sending { .. }
             | HostedLine::SendingFailed { .. }
             | HostedLine::Error { .. }
@@ -205,8 +208,8 @@ impl<R: Clone> RequestTable<R> {
             });
         }
         match request.kind {
-            // The reader of a task's progress is this program's own, and never waits.
-            WorkKind::Task => {}
+            // The reader of a task's progress is this program's own, and never waits. A document is one line, and the end.
+            WorkKind::Task | WorkKind::Side => {}
             WorkKind::Chat if request.unread >= SEND_WINDOW => return Err(ProtocolFault::WindowExceeded),
             WorkKind::Chat if self.unread.saturating_add(bytes) > MOST_UNREAD => {
                 return Err(ProtocolFault::TooMuchUnread);

@@ -36,6 +36,7 @@ mod talks;
 mod timed_body;
 mod v1;
 mod v1_fault;
+mod v1_side;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

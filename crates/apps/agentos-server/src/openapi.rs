@@ -72,6 +72,12 @@ const PROPOSAL: &str = r#"{"type":"object","additionalProperties":false,"require
 const OPENAI: &str = r#"{"type":"object","required":["model","messages"],"properties":{"model":{"type":"string"},"messages":{"type":"array","items":{"type":"object"}},"stream":{"type":"boolean"}}}"#;
 /// Body of a request for a response; OpenAI's own document describes it further.
 const RESPONSE: &str = r#"{"type":"object","required":["model","input"],"properties":{"model":{"type":"string"},"input":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"object"}}]},"stream":{"type":"boolean"}}}"#;
+/// Body of a request for embeddings.
+const EMBEDDINGS: &str = r#"{"type":"object","required":["model","input"],"properties":{"model":{"type":"string"},"input":{"anyOf":[{"type":"string"},{"type":"array","minItems":1}]}}}"#;
+/// Body of a request for the continuation of a text.
+const COMPLETION: &str = r#"{"type":"object","required":["model","prompt"],"properties":{"model":{"type":"string"},"prompt":{"anyOf":[{"type":"string"},{"type":"array","minItems":1}]},"stream":{"type":"boolean"}}}"#;
+/// Body of a request for a count of tokens.
+const COUNT: &str = r#"{"type":"object","required":["model","messages"],"properties":{"model":{"type":"string"},"messages":{"type":"array","items":{"type":"object"}}}}"#;
 /// Body of a request of Anthropic's clients; their own document describes it further.
 const ANTHROPIC: &str = r#"{"type":"object","required":["model","max_tokens","messages"],"properties":{"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1},"messages":{"type":"array","items":{"type":"object"}},"stream":{"type":"boolean"}}}"#;
 
@@ -175,6 +181,24 @@ const PATHS: &[ApiPath] = &[
         "/v1/messages",
         "Answer of a model, as Anthropic's clients read it",
         Some(ANTHROPIC),
+        ApiShape::AnyObject,
+    ),
+    effect(
+        "/v1/messages/count_tokens",
+        "Tokens of a conversation: counted by the vendor if its wire is Anthropic's, else estimated from the length of the texts",
+        Some(COUNT),
+        ApiShape::AnyObject,
+    ),
+    effect(
+        "/v1/embeddings",
+        "Vectors of texts, by a server whose wire has them",
+        Some(EMBEDDINGS),
+        ApiShape::AnyObject,
+    ),
+    effect(
+        "/v1/completions",
+        "Continuation of a text, by a server whose wire has it; a stream has the text in one chunk",
+        Some(COMPLETION),
         ApiShape::AnyObject,
     ),
     read("/metrics", "Counts in the form of Prometheus", ApiShape::Text),

@@ -13,9 +13,9 @@ use crate::desk::SharedDesk;
 use crate::mcp_route::add_agent_path;
 use crate::page;
 use crate::rest;
-use crate::v1;
 use crate::v1_fault;
 use crate::{metrics, openapi};
+use crate::{v1, v1_side};
 
 /// Largest body: an answer of a model may be 10 MB.
 pub const LARGEST_BODY: usize = 12 << 20;
@@ -64,6 +64,9 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/v1/models/{*name}", get(v1::show_model))
         .route("/v1/chat/completions", post(v1::complete_chat))
         .route("/v1/responses", post(v1::create_response))
+        .route("/v1/embeddings", post(v1_side::create_embeddings))
+        .route("/v1/completions", post(v1_side::complete_text))
+        .route("/v1/messages/count_tokens", post(v1_side::count_tokens))
         .route("/v1/messages", post(v1::create_message));
     let pages = Router::new()
         .route("/", get(page::show_inbox))

@@ -8,6 +8,7 @@
 //! | `GET /v1/models` | both: the list has the fields of both forms |
 //! | `POST /v1/chat/completions`, `POST /v1/responses` | OpenAI |
 //! | `POST /v1/messages` | Anthropic |
+//! | `POST /v1/embeddings`, `POST /v1/completions`, `POST /v1/messages/count_tokens` | `v1_side` answers them |
 //!
 //! | header of an answer | meaning |
 //! |---|---|
@@ -394,7 +395,7 @@ fn wire_word(wire: ClientWire) -> &'static str {
 }
 
 /// Writes a cost as a decimal. Empty if it is unknown.
-fn write_cost(cost: Option<ExactCost>) -> String {
+pub fn write_cost(cost: Option<ExactCost>) -> String {
     cost.map(|cost| cost.to_string()).unwrap_or_default()
 }
 

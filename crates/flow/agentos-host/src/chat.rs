@@ -375,7 +375,7 @@ impl ChatAnswer<'_> {
 }
 
 /// Makes the error of a turn that was answered and paid for, and is in no record.
-fn unrecorded_turn(error: &EffectError) -> EffectError {
+pub(crate) fn unrecorded_turn(error: &EffectError) -> EffectError {
     let message = format!(
         "the model answered, and the turn cannot be recorded: {}",
         error.message

@@ -245,7 +245,9 @@ pub use sample::{SAMPLE_EMAIL, SAMPLE_NAME, create_sample};
 pub use schemas::{nearest_schema, schema_names, schema_text};
 pub use service_files::{ServiceAddress, make_secret};
 pub use service_link::{JOIN_PATH, JoinAnswer, JoinOrder, ServiceLink};
-pub use service_models::{OfferedModel, ServedEnd, ServedEvent, ServiceModels};
+pub use service_models::{
+    OfferedModel, ServedEnd, ServedEvent, ServiceModels, SideAnswer, SideCall, TokenCount, estimate_request,
+};
 pub use service_tokens::{
     ListedToken, MadeToken, NewToken, ServiceToken, TokenAnswer, TokenLife, TokenList, TokenRepository,
     TokenScope, TokenTable, TokenWatch, USUAL_TOKEN_DAYS,

@@ -11,6 +11,8 @@
 //! | `default` | the user's default provider |
 //! | the name of a built-in model, as `gpt-4o` | this model of its vendor |
 
+mod side;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentos_engine::Cause;
@@ -31,6 +33,7 @@ use crate::model_name::ModelName;
 use crate::options::{ProviderChoice, ProviderOverrides};
 use crate::pools::{PoolQuery, PoolTurn};
 use crate::runtime::run_blocking;
+pub use side::{SideAnswer, SideCall, TokenCount, estimate_request};
 
 /// Events that wait for a slow client. Then its server waits too.
 const MOST_WAITING: usize = 16;

@@ -25,6 +25,7 @@ mod seal;
 mod wire;
 
 pub use fault::{ClientFault, FaultKind, RequestFault};
+pub use openai::PlainRequest;
 pub use request::{ClientRequest, RequestEcho};
 pub use wire::{ClientWire, ReplyFacts, StreamWriter, write_comment};
 

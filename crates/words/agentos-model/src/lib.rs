@@ -10,6 +10,7 @@
 //! | [`MessagePart`] | text, image, tool call, tool result or thinking |
 //! | [`ChatPiece`] | a piece of an answer, as a wire reads it from one event |
 //! | [`PartBuilder`] | joins the pieces to parts |
+//! | [`SideRequest`] | a request that is no conversation: a count of tokens, vectors of texts, the continuation of a text |
 //! | [`Model`] | everything that answers a conversation, as a [`ChatStream`] of [`ChatEvent`]s |
 //! | [`ChatReply`] | a complete answer, which [`ReplyBuilder`] joins from the events |
 //!
@@ -22,6 +23,7 @@ mod message;
 mod model;
 mod prepare;
 mod request;
+mod side;
 
 pub use builder::{CallPiece, ChatPiece, PartBuilder, ThoughtPiece};
 pub use flatten::flatten_messages;
@@ -31,3 +33,4 @@ pub use message::{
 pub use model::{ChatEvent, ChatFinish, ChatReply, ChatStream, Model, ReplyBuilder};
 pub use prepare::{PreparedChat, WireAbilities, count_stable, prepare_messages};
 pub use request::{CacheHints, ChatRequest, ChatSampling, ToolChoice, ToolSpec, edit_request};
+pub use side::{SideEndpoint, SideRequest};

@@ -8,8 +8,11 @@ use std::sync::Arc;
 use agentos_tool::{BoxFuture, Confinement, Endpoint, FinishReason, SendGate, ToolError, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::{CallPiece, ChatMessage, ChatPiece, ChatRequest, PartBuilder, ThoughtPiece};
+use crate::{
+    CallPiece, ChatMessage, ChatPiece, ChatRequest, PartBuilder, SideEndpoint, SideRequest, ThoughtPiece,
+};
 
 /// Model behind a server, which answers conversations.
 pub trait Model: Send + Sync {
@@ -27,6 +30,20 @@ pub trait Model: Send + Sync {
         gate: Arc<dyn SendGate>,
     ) -> Box<dyn ChatStream + 'a> {
         self.chat(request, gate)
+    }
+
+    /// Returns true if the server's wire has an endpoint besides the one for conversations.
+    fn has_endpoint(&self, _endpoint: SideEndpoint) -> bool {
+        false
+    }
+
+    /// Asks such an endpoint. `None` if the wire does not have it. `gate` is asked before each sending that a server may bill.
+    fn ask_endpoint<'a>(
+        &'a self,
+        _request: &'a SideRequest,
+        _gate: Arc<dyn SendGate>,
+    ) -> BoxFuture<'a, Result<Option<Value>, ToolError>> {
+        Box::pin(async { Ok(None) })
     }
 
     /// Returns how the model's adapter is confined while it answers.

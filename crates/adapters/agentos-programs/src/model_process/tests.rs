@@ -83,6 +83,7 @@ fn text_of(work: &AdapterWork) -> String {
             request.system.clone().unwrap_or_default()
         }
         AdapterWork::Task(task) => task.task_id.to_string(),
+        AdapterWork::Side(request) => format!("{request:?}"),
     }
 }
 

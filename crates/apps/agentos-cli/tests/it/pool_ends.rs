@@ -268,7 +268,10 @@ fn discarded_attempts_are_settled_by_one_rule() {
             // The second one's 1,100 tokens, and of each kept sending at least its longest answer.
             let kept = f64::from(*kept);
             let (least, most) = (1_100.0 + kept * 5_000.0, 1_100.0 + kept * 9_000.0);
-            assert!((least - 0.01..most + 0.01).contains(&spent), "{args:?}: {spent} {output}");
+            assert!(
+                (least - 0.01..most + 0.01).contains(&spent),
+                "{args:?}: {spent} {output}"
+            );
         }
     }
 }

@@ -18,6 +18,7 @@ mod events;
 mod flow;
 mod load;
 mod mcp;
+mod plain_doors;
 mod support;
 mod talk;
 mod vendor_forms;

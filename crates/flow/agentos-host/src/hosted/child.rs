@@ -169,6 +169,10 @@ impl RunningRequests {
                 AdapterWork::WholeChat(request) => {
                     answer_chat(adapter.chat_whole(&request, asked), (id, &own), &mut lines).await
                 }
+                AdapterWork::Side(request) => match adapter.ask_endpoint(&request, asked).await {
+                    Ok(document) => HostedLine::Document { document },
+                    Err(error) => HostedLine::Error { error },
+                },
             };
             // The text of an answer that broke off in the middle. The end of a whole one comes after all its text.
             if let Some(text) = lines.take_text() {
