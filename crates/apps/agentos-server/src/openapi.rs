@@ -20,6 +20,8 @@ enum ApiShape {
     Published(&'static str),
     /// Object that no schema describes further.
     AnyObject,
+    /// Object that no schema describes further, or a stream of server-sent events if the body wants one.
+    ModelAnswer,
     /// Stream of server-sent events.
     Events,
     /// Plain text.
@@ -169,19 +171,19 @@ const PATHS: &[ApiPath] = &[
         "/v1/chat/completions",
         "Answer of a model, as OpenAI's clients read it",
         Some(OPENAI),
-        ApiShape::AnyObject,
+        ApiShape::ModelAnswer,
     ),
     effect(
         "/v1/responses",
         "Answer of a model, as OpenAI's newer clients read it; no response is kept",
         Some(RESPONSE),
-        ApiShape::AnyObject,
+        ApiShape::ModelAnswer,
     ),
     effect(
         "/v1/messages",
         "Answer of a model, as Anthropic's clients read it",
         Some(ANTHROPIC),
-        ApiShape::AnyObject,
+        ApiShape::ModelAnswer,
     ),
     effect(
         "/v1/messages/count_tokens",
@@ -199,7 +201,7 @@ const PATHS: &[ApiPath] = &[
         "/v1/completions",
         "Continuation of a text, by a server whose wire has it; a stream has the text in one chunk",
         Some(COMPLETION),
-        ApiShape::AnyObject,
+        ApiShape::ModelAnswer,
     ),
     read("/metrics", "Counts in the form of Prometheus", ApiShape::Text),
 ];
@@ -245,11 +247,12 @@ fn describe_path(path: &ApiPath) -> Value {
         ApiShape::Published(name) => {
             json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{name}")}}})
         }
-        ApiShape::AnyObject if path.body.is_some() => {
-            json!({"application/json": {"schema": {"type": "object"}}, "text/event-stream": {"schema": {"type": "string"}}})
+        // A stream has no schema: OpenAPI 3.1 does not say whether it describes the bytes or each event, and tools differ.
+        ApiShape::ModelAnswer => {
+            json!({"application/json": {"schema": {"type": "object"}}, "text/event-stream": {}})
         }
         ApiShape::AnyObject => json!({"application/json": {"schema": {"type": "object"}}}),
-        ApiShape::Events => json!({"text/event-stream": {"schema": {"type": "string"}}}),
+        ApiShape::Events => json!({"text/event-stream": {}}),
         ApiShape::Text => json!({"text/plain": {"schema": {"type": "string"}}}),
     };
     let mut responses = Map::new();
@@ -320,7 +323,7 @@ fn operation_id(path: &ApiPath) -> String {
 fn list_schemas() -> Map<String, Value> {
     let published = PATHS.iter().filter_map(|path| match path.answer {
         ApiShape::Published(name) => Some(name),
-        ApiShape::AnyObject | ApiShape::Events | ApiShape::Text => None,
+        ApiShape::AnyObject | ApiShape::ModelAnswer | ApiShape::Events | ApiShape::Text => None,
     });
     let names: BTreeSet<&str> = published.chain(["error"]).collect();
     let schemas = names.into_iter().filter_map(|name| {
