@@ -104,6 +104,8 @@ fn tools_that_are_no_plain_functions_come_back_in_the_clients_form() {
     assert_snapshot!(request.chat.tools[2].description, @r"
     Edits files.
 
+    This tool is called as a function: `input` is its text, unchanged.
+
     The text of `input` must match this grammar (lark):
     start: begin
     ");

@@ -127,6 +127,10 @@ impl ReadTools {
     fn add_custom(&mut self, namespace: Option<&str>, tool: &mut ObjectFields) -> Result<(), RequestFault> {
         let name = tool.required_text("name")?;
         let mut description = tool.text("description")?.unwrap_or_default();
+        // The client's description may forbid JSON, as for `apply_patch` of Codex.
+        description.push_str(&format!(
+            "\n\nThis tool is called as a function: `{INPUT}` is its text, unchanged."
+        ));
         if let Some(format) = tool.value("format") {
             let mut format = ObjectFields::take(format, &tool.path_of("format"))?;
             if format.required_text("type")? == "grammar" {
