@@ -171,7 +171,9 @@ class Vendor(http.server.BaseHTTPRequestHandler):
 
     def known_calls(self):
         """Arguments by the names of tools: of OpenCode, Codex, Claude Code, and of the clients here."""
-        return {"read": {"filePath": str(self.file)}, "exec_command": {"cmd": f"cat {self.file}"}, "Read": {"file_path": str(self.file)},
+        # The name of the new file is in the result of the tool.
+        patch = "*** Begin Patch\n*** Add File: a cat.txt\n+meow\n*** End Patch\n"
+        return {"apply_patch": {"input": patch}, "read": {"filePath": str(self.file)}, "exec_command": {"cmd": f"cat {self.file}"}, "Read": {"file_path": str(self.file)},
                 "look": {"at": 1}, "note": {"input": "a cat"}}
 
     def log_message(self, *_):
@@ -330,6 +332,11 @@ def main():
                 'env_key = "OPENAI_API_KEY"\nwire_api = "responses"\n')
             # The agent's own sandbox needs namespaces, which a container may not have.
             run_agent("codex exec", [args.codex, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "what is it?"])
+            # Codex has a free-text tool with a grammar for models that it knows by name.
+            run_agent("codex exec with apply_patch", [args.codex, "exec", "-m", "coder/gpt-5.5", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "make it"])
+            if not (folder / "a cat.txt").exists():
+                failed += 1
+                print("FAILED   codex applied no patch")
         else:
             print("skipped  Codex: no --codex")
         if args.claude:
