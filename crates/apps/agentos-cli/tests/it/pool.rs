@@ -538,7 +538,7 @@ fn statistics_count_the_calls_of_each_member() {
     });
     let expected = json!([
         ["first", "gone/tiny", 1, 1, 0.0, 0, 0, "0", 1, false],
-        ["second", "good/tiny", 3, 0, 1.0, 3000, 600, "0.018", 0, true],
+        ["second", "good/tiny", 3, 0, 1.0, 600, 1080, "0.018", 0, true],
         ["third", "good/other", 0, 0, null, 0, 0, "0", 0, false],
     ]);
     assert_eq!(Value::Array(rows.collect()), expected);

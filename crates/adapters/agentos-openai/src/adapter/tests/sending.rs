@@ -97,11 +97,19 @@ fn answer_with(prompt: u64, completion: u64) -> Reply {
     )
 }
 
+/// Answers before the whole one, permits, requests at the server, failures that the gate is told, and the result.
+type RetryCase = (
+    &'static [u16],
+    usize,
+    usize,
+    &'static [&'static str],
+    Option<&'static str>,
+);
+
 #[tokio::test]
 async fn each_sending_is_asked_for() {
     let request = ChatRequest::from_text("Hello");
-    // (answers before the whole one, permits, requests at the server, failures that the gate was told, result)
-    let cases: [(&'static [u16], usize, usize, &[&str], Option<&str>); 5] = [
+    let cases: [RetryCase; 5] = [
         (&[], 9, 1, &[], None),
         (&[503, 429], 9, 3, &["overloaded", "rate-limited"], None),
         (
