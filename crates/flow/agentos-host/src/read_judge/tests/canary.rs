@@ -2,9 +2,15 @@
 //!
 //! A local model reads files, sums up, and is followed by models of a cloud, in sessions that are forked, cleared, summarized and
 //! restored, while files are renamed, moved, deleted and committed, branches are switched, and profiles change under their names.
+//! Models send what they read to programs with a network, break down in the middle of a turn and are followed by others, and agents call
+//! the same tools. A person lands copies of withheld files, and keeps or releases their text.
 //! Real repositories and tools; models in memory, which quote everything that they are sent.
 //!
+//! Not among the steps: an export of a session, which is made for a person and never for a provider.
+//!
 //! `AGENTOS_CANARY_STEPS=20000 AGENTOS_CANARY_SEED=fresh cargo nextest run -p agentos-host canary --no-capture`
+
+mod models;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,24 +20,28 @@ use agentos_chat::{
     TurnOrder, TurnPorts, TurnTools as _, compress_session, run_turn,
 };
 use agentos_ledger::{SessionEvent, SessionKey, SessionRecord, TurnRecord, TurnSource};
-use agentos_model::{
-    CallPiece, ChatEvent, ChatFinish, ChatMessage, ChatRequest, ChatStream, Model, ToolCall,
-};
+use agentos_model::{ChatMessage, ToolCall};
+use agentos_policy::TakenText;
 use agentos_testkit::repo::TestRepo;
-use agentos_tool::{BoxFuture, ExecutionMode, FinishReason, RunId, SendGate, TokenPrices, ToolError};
+use agentos_tool::{ExecutionMode, RunId, TokenPrices};
 use agentos_window::{WindowRules, WindowSize};
 use serde_json::{Value, json};
 
-use super::{Host, ModelFacts, SessionOptions};
+use models::{Asked, QuotingModel};
+
+use super::{Host, ModelFacts, SessionOptions, repository};
 use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
 use crate::conversation::earlier_reads::find_withheld;
 use crate::environment::Environment;
+use crate::kept_files::add_kept;
 use crate::run::ConsentMode;
 
 /// Beginning of every line of a withheld file, and of no other line.
 const CANARY: &str = "CANARY-LINE";
+/// Beginning of every line that a person released.
+const RELEASED: &str = "RELEASED-LINE";
 /// Steps of the usual test.
-const STEPS: usize = 300;
+const STEPS: usize = 400;
 /// A policy that withholds `private/` from models of a cloud.
 const POLICY: &str = "version = 1\n[[rule]]\nid = \"ours.private\"\neffect = \"deny\"\nwhy = \"stays here\"\naction = [\"read\"]\n\
                       paths = [\"private/**\"]\nexecution_mode = \"cloud\"\n[rule.examples]\nmatch = [{ path = \"private/a\", \
@@ -62,68 +72,22 @@ enum LeftOut {
     Judge,
     /// Readers are compared by the name of their provider.
     Readers,
+    /// Programs to which a model can send text do not count as readers.
+    Receivers,
+    /// An agent that calls tools counts as local.
+    Agent,
+    /// A landed copy of a withheld file has the readers of its name alone.
+    Kept,
 }
 
-/// Model that makes one call, and then quotes all that it was sent.
-struct QuotingModel<'w> {
-    facts: ModelFacts,
-    call: Mutex<Option<(&'static str, Value)>>,
-    /// Texts that models of a cloud received.
-    cloud: &'w Mutex<Vec<String>>,
-}
-
-impl Model for QuotingModel<'_> {
-    fn provider_name(&self) -> &str {
-        &self.facts.provider
-    }
-
-    fn chat<'a>(&'a self, request: &'a ChatRequest, _gate: Arc<dyn SendGate>) -> Box<dyn ChatStream + 'a> {
-        let sent = format!("{request:?}");
-        let last: Vec<&str> = sent
-            .split(CANARY)
-            .skip(1)
-            .filter_map(|text| text.get(..8))
-            .collect();
-        let answer = last
-            .iter()
-            .map(|text| format!("{CANARY}{text} "))
-            .collect::<String>();
-        if self.facts.execution_mode == ExecutionMode::Cloud {
-            self.cloud.lock().unwrap().push(sent);
-        }
-        let (event, finish) = match self.call.lock().unwrap().take() {
-            Some((name, arguments)) => {
-                let piece = CallPiece {
-                    id: Some("c".to_owned()),
-                    name: Some(name.to_owned()),
-                    arguments: arguments.to_string(),
-                    ..CallPiece::default()
-                };
-                (ChatEvent::ToolCall(piece), FinishReason::ToolCalls)
-            }
-            None => {
-                let text = format!("I saw: {answer}.");
-                (ChatEvent::Text { text }, FinishReason::Stop)
-            }
-        };
-        let end = ChatFinish {
-            finish,
-            model_id: None,
-            endpoint: None,
-            latency_ms: 1,
-            warnings: Vec::new(),
-        };
-        Box::new(EventList(vec![ChatEvent::Finish(end), event]))
-    }
-}
-
-struct EventList(Vec<ChatEvent>);
-
-impl ChatStream for EventList {
-    fn next_event(&mut self) -> BoxFuture<'_, Result<Option<ChatEvent>, ToolError>> {
-        Box::pin(std::future::ready(Ok(self.0.pop())))
-    }
-}
+/// Checks that a run can leave out.
+const CHECKS: [LeftOut; 5] = [
+    LeftOut::Judge,
+    LeftOut::Readers,
+    LeftOut::Receivers,
+    LeftOut::Agent,
+    LeftOut::Kept,
+];
 
 /// Texts and numbers of the records of all sessions.
 #[derive(Default)]
@@ -209,9 +173,9 @@ impl<'w> World<'w> {
         Host::new(Environment::new([home], repo.path().to_owned()))
     }
 
-    fn tools(&self, repo: usize, author: &ModelFacts) -> RepositoryTools {
+    fn tools(&self, repo: usize, author: &ModelFacts, receivers: &[ModelFacts]) -> RepositoryTools {
         let spec = RepositoryToolsSpec {
-            receivers: Vec::new(),
+            receivers: receivers.to_vec(),
             session: SessionOptions::default(),
             author: author.clone(),
             consent: ConsentMode::Later,
@@ -220,41 +184,44 @@ impl<'w> World<'w> {
         RepositoryTools::new(self.host(repo), spec)
     }
 
-    /// Returns true if the session may be sent to a reader.
-    fn may_send(&self, session: usize, repo: usize, facts: &ModelFacts) -> bool {
-        let asked = match self.left_out {
-            LeftOut::Judge => return true,
-            // Everybody is the local reader of that name.
-            LeftOut::Readers => reader(&facts.provider, 8080, ExecutionMode::Local),
-            LeftOut::Nothing => facts.clone(),
+    /// Returns the readers who are judged: the model, and programs to which it can send text.
+    fn list_judged(&self, asked: &Asked) -> Vec<ModelFacts> {
+        let facts = match self.left_out {
+            // Each model is the local reader of that name.
+            LeftOut::Readers => reader(&asked.facts.provider, 8080, ExecutionMode::Local),
+            _ => asked.facts.clone(),
         };
-        find_withheld(&self.host(repo), &self.sessions[session], &self.texts, &[asked])
-            .unwrap()
-            .is_none()
+        let receivers = match self.left_out {
+            LeftOut::Receivers => &[],
+            _ => asked.receivers.as_slice(),
+        };
+        std::iter::once(&facts).chain(receivers).cloned().collect()
     }
 
-    fn model(&self, facts: &ModelFacts, call: Option<(&'static str, Value)>) -> QuotingModel<'w> {
-        QuotingModel {
-            facts: facts.clone(),
-            call: Mutex::new(call),
-            cloud: self.cloud,
-        }
+    /// Returns true if the session may be sent to its readers.
+    fn may_send(&self, session: usize, repo: usize, asked: &Asked) -> bool {
+        let judged = self.list_judged(asked);
+        self.left_out == LeftOut::Judge
+            || find_withheld(&self.host(repo), &self.sessions[session], &self.texts, &judged)
+                .unwrap()
+                .is_none()
     }
 
     /// Takes a turn, or has the model summarize the session if there is no call.
-    fn ask(
-        &mut self,
-        (session, repo): (usize, usize),
-        facts: &ModelFacts,
-        call: Option<(&'static str, Value)>,
-    ) {
-        if !self.may_send(session, repo, facts) {
+    fn ask(&mut self, (session, repo): (usize, usize), asked: &Asked) {
+        self.steps.push(format!("{asked:?}"));
+        if !self.may_send(session, repo, asked) {
             self.steps.push("refused".to_owned());
             return;
         }
         self.turns += 1;
-        let tools = self.tools(repo, facts);
-        let model = self.model(facts, call.clone());
+        let judged = self.list_judged(asked);
+        let tools = self.tools(repo, &asked.facts, judged.get(1..).unwrap_or_default());
+        let model = QuotingModel {
+            asked: asked.clone(),
+            call: Mutex::new(asked.call.clone()),
+            cloud: self.cloud,
+        };
         let order = TurnOrder {
             turn: RunId::parse(&format!("t-{}", self.turns)).unwrap(),
             source: TurnSource::Session,
@@ -291,10 +258,11 @@ impl<'w> World<'w> {
             .unwrap();
         let state = &mut self.sessions[session];
         runtime.block_on(async {
-            match call {
-                Some(_) => drop(run_turn(state, order, ports).await.unwrap()),
-                None => drop(compress_session(state, order, ports).await.unwrap()),
-            }
+            let is_done = match asked.call {
+                Some(_) => run_turn(state, order, ports).await.is_ok(),
+                None => compress_session(state, order, ports).await.is_ok(),
+            };
+            assert!(is_done || asked.breaks, "{asked:?}");
         });
     }
 
@@ -307,7 +275,7 @@ impl<'w> World<'w> {
     /// Takes one random step.
     fn step(&mut self, dice: &mut Dice) {
         let (session, repo) = (dice.roll(self.sessions.len()), dice.roll(2));
-        let at = dice.roll(20);
+        let at = dice.roll(23);
         self.steps
             .push(format!("{at} session {session} repository {repo}"));
         let near = reader("near", 8080, ExecutionMode::Local);
@@ -318,35 +286,47 @@ impl<'w> World<'w> {
             reader("far", 443, ExecutionMode::Cloud),
             // The profile of the local model has another address and place now.
             reader("near", 443, ExecutionMode::Cloud),
+            // A call with `--base-url`: the same name at another address, which the user declares to be a cloud, or not.
+            reader("far", 8080, ExecutionMode::Cloud),
+            reader("near", 9090, ExecutionMode::Local),
         ];
         match at {
             0..=8 => {
-                let facts = dice.pick(&readers).clone();
-                let path = format!("private/p{}.txt", dice.roll(4));
-                let open = format!("open{}.txt", dice.roll(3));
-                let commit = self.repos[repo].git(&["rev-parse", "HEAD"]).trim().to_owned();
-                let calls = [
-                    ("read_file", json!({ "path": path })),
-                    ("read_file", json!({ "path": open })),
-                    ("search", json!({ "text": "CANARY.LINE", "regex": true })),
-                    ("git_show", json!({ "commit": commit })),
-                    ("list_files", json!({})),
-                    (
-                        "propose_change",
-                        json!({ "answer": format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-guess\n+x\n"), "message": "x" }),
-                    ),
-                ];
-                let call = dice.pick(&calls).clone();
-                self.steps.push(format!(
-                    "{} at {:?} calls {call:?}",
-                    facts.provider, facts.address
-                ));
-                self.ask((session, repo), &facts, Some(call));
+                let asked = Asked {
+                    facts: dice.pick(&readers).clone(),
+                    call: Some(self.roll_call(repo, dice)),
+                    // A toolbox with a network, as an MCP server of the user's.
+                    receivers: match dice.roll(6) {
+                        0 => vec![reader("box", 0, ExecutionMode::Cloud)],
+                        _ => Vec::new(),
+                    },
+                    breaks: false,
+                };
+                self.ask((session, repo), &asked);
             }
             9 => {
-                let facts = dice.pick(&readers).clone();
-                self.ask((session, repo), &facts, None);
+                let asked = Asked {
+                    facts: dice.pick(&readers).clone(),
+                    call: None,
+                    receivers: Vec::new(),
+                    breaks: false,
+                };
+                self.ask((session, repo), &asked);
             }
+            // The first model of a pool breaks down in the middle of its turn, and the next one takes over.
+            20 => {
+                let mut asked = Asked {
+                    facts: dice.pick(&readers).clone(),
+                    call: Some(self.roll_call(repo, dice)),
+                    receivers: Vec::new(),
+                    breaks: true,
+                };
+                self.ask((session, repo), &asked);
+                asked.facts = dice.pick(&readers).clone();
+                asked.breaks = false;
+                self.ask((session, repo), &asked);
+            }
+            21 | 22 => self.land_copy(repo, dice),
             10 => {
                 if let Some(active) = self.sessions[session].active_compression() {
                     let compression = active.number;
@@ -382,13 +362,12 @@ impl<'w> World<'w> {
 
     /// Calls a tool as an agent over MCP does: the answer leaves the machine.
     fn call_as_agent(&mut self, repo: usize, dice: &mut Dice) {
-        let tools = self.tools(repo, &reader("mcp", 0, ExecutionMode::Cloud));
-        let path = format!("private/p{}.txt", dice.roll(4));
-        let calls = [
-            ("read_file", json!({ "path": path })),
-            ("search", json!({ "text": "CANARY.LINE", "regex": true })),
-        ];
-        let (name, arguments) = dice.pick(&calls).clone();
+        let mode = match self.left_out {
+            LeftOut::Agent => ExecutionMode::Local,
+            _ => ExecutionMode::Cloud,
+        };
+        let tools = self.tools(repo, &reader("mcp", 0, mode), &[]);
+        let (name, arguments) = self.roll_call(repo, dice);
         let call = ToolCall {
             id: "c".to_owned(),
             name: name.to_owned(),
@@ -401,6 +380,49 @@ impl<'w> World<'w> {
             .unwrap();
         let answer = runtime.block_on(tools.call_tool(&call));
         self.cloud.lock().unwrap().push(answer.text);
+    }
+
+    /// Returns a random call of a tool.
+    fn roll_call(&self, repo: usize, dice: &mut Dice) -> (&'static str, Value) {
+        let path = format!("private/p{}.txt", dice.roll(4));
+        let open = format!("open{}.txt", dice.roll(3));
+        let copy = format!("copy{}.txt", dice.roll(4));
+        let commit = self.repos[repo].git(&["rev-parse", "HEAD"]).trim().to_owned();
+        let calls = [
+            ("read_file", json!({ "path": path })),
+            ("read_file", json!({ "path": open })),
+            ("read_file", json!({ "path": copy })),
+            ("search", json!({ "text": "CANARY.LINE", "regex": true })),
+            ("git_show", json!({ "commit": commit })),
+            ("list_files", json!({})),
+            (
+                "propose_change",
+                json!({ "answer": format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-guess\n+x\n"), "message": "x" }),
+            ),
+        ];
+        dice.pick(&calls).clone()
+    }
+
+    /// Lands a copy of a withheld file that a person approved: the person keeps the text withheld, or releases it.
+    fn land_copy(&mut self, repo: usize, dice: &mut Dice) {
+        let host = self.host(repo);
+        let repo = &self.repos[repo];
+        let from = format!("private/p{}.txt", dice.roll(4));
+        let path = format!("copy{}.txt", dice.roll(4));
+        if dice.roll(2) == 0 {
+            let text = format!("{RELEASED} {}\n", dice.roll(99));
+            repo.write("private/released.txt", &text);
+            repo.write(&path, &text);
+        } else if repo.has(&from) {
+            repo.write(&path, std::fs::read_to_string(repo.path().join(&from)).unwrap());
+            let taken = TakenText { path, from };
+            if self.left_out != LeftOut::Kept {
+                add_kept(&repository::open(&host).unwrap(), &[taken]).unwrap();
+            }
+        }
+        if !repo.status().trim().is_empty() {
+            repo.commit_all("Land a copy");
+        }
     }
 
     fn change_files(&mut self, repo: usize, dice: &mut Dice) {
@@ -421,8 +443,10 @@ impl<'w> World<'w> {
     }
 }
 
-/// Runs random steps. Returns the steps up to the first text in a cloud, `None` if there was none.
-fn find_leak(seed: u64, steps: usize, left_out: LeftOut) -> Option<Vec<String>> {
+/// Runs random steps. Returns the steps up to the first text in a cloud, `None` if there was none, and the number of released lines
+/// that reached one.
+fn find_leak(seed: u64, steps: usize, left_out: LeftOut) -> (Option<Vec<String>>, usize) {
+    let mut released = 0;
     let cloud = Mutex::default();
     let mut dice = Dice(seed);
     let mut world = World::new(&cloud, left_out);
@@ -432,16 +456,13 @@ fn find_leak(seed: u64, steps: usize, left_out: LeftOut) -> Option<Vec<String>> 
             world = World::new(&cloud, left_out);
         }
         world.step(&mut dice);
-        let leaked = cloud
-            .lock()
-            .unwrap()
-            .drain(..)
-            .any(|text: String| text.contains(CANARY));
-        if leaked {
-            return Some(world.steps);
+        let sent: Vec<String> = cloud.lock().unwrap().drain(..).collect();
+        released += sent.iter().filter(|text| text.contains(RELEASED)).count();
+        if sent.iter().any(|text| text.contains(CANARY)) {
+            return (Some(world.steps), released);
         }
     }
-    None
+    (None, released)
 }
 
 #[test]
@@ -460,13 +481,20 @@ fn no_line_of_a_withheld_file_reaches_a_cloud() {
         Some("fresh") => fresh(),
         given => number(given).unwrap_or(46),
     };
-    let leak = find_leak(seed, steps, LeftOut::Nothing);
+    let (leak, released) = find_leak(seed, steps, LeftOut::Nothing);
     assert!(leak.is_none(), "seed {seed}: {:#?}", leak.unwrap_or_default());
+    println!("seed {seed}: {steps} steps, {released} requests with a released line");
+    // By chance, a short run has no turn that reads such a line.
+    assert!(
+        steps < 2_000 || released > 0,
+        "seed {seed}: no released line was read"
+    );
 }
 
 #[test]
 fn the_steps_find_a_leak_where_a_check_is_left_out() {
-    for left_out in [LeftOut::Judge, LeftOut::Readers] {
-        assert!(find_leak(46, STEPS, left_out).is_some(), "{left_out:?}");
+    for left_out in CHECKS {
+        let (leak, _) = find_leak(46, STEPS, left_out);
+        assert!(leak.is_some(), "{left_out:?}");
     }
 }
