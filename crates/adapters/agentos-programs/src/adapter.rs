@@ -12,8 +12,8 @@ use agentos_sandbox::{
     SandboxError, SandboxLayer, SandboxProbe, SandboxReport, StopHandle, ToolInput,
 };
 use agentos_tool::{
-    Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, ProgressSink, Timestamp,
-    ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
+    Adapter, BoxFuture, Confinement, DiffQuality, Enforcement, FinishReason, Progress, ProgressSink,
+    Timestamp, ToolCapabilities, ToolError, ToolHealth, ToolOutput, ToolTask,
 };
 
 use crate::acp::AcpClient;
@@ -208,6 +208,9 @@ impl AgentCore {
         elapsed: &mut u64,
     ) -> Result<(CopyDifference, FinishReason), AgentError> {
         check_shared_folders(checkout, &self.program.shared)?;
+        let view = checkout.view();
+        let withheld = view.withheld.len();
+        call.channel.report_progress(Progress::Viewed(view));
         let (mut found, finish) = match self.in_copy(
             checkout,
             CopyView::Overlaid,
@@ -225,10 +228,9 @@ impl AgentCore {
             }
             done => done?,
         };
-        if checkout.withheld() > 0 {
+        if withheld > 0 {
             found.notes.push(format!(
-                "policy withheld {} files from the tool; they were neither in its copy nor in its git history",
-                checkout.withheld()
+                "policy withheld {withheld} files from the tool; they were neither in its copy nor in its git history"
             ));
         }
         Ok((found, finish))

@@ -8,6 +8,7 @@ use agentos_beneath::{EntryKind, OpenFolder};
 
 use agentos_landing::RepoPath;
 use agentos_sandbox::SandboxError;
+use agentos_tool::ProgramView;
 
 use crate::AgentError;
 
@@ -28,8 +29,8 @@ pub trait Checkout {
     /// Returns the folder of its files, which are never written to.
     fn files(&self) -> PathBuf;
 
-    /// Returns the number of the commit's files that policy withholds from the tool; they are not in the copy.
-    fn withheld(&self) -> usize;
+    /// Returns the commit, and its files that policy withholds from the tool; they are not in the copy.
+    fn view(&self) -> ProgramView;
 
     /// Returns true if the commit's own `.gitignore` files ignore this path. A folder's path ends in `/`.
     fn is_ignored(&self, path: &str) -> bool;

@@ -263,7 +263,7 @@ impl<'a> OutputReporter<'a> {
                 return;
             }
             // A program has a copy, and reads and calls nothing through AgentOS.
-            Progress::Read(_) | Progress::Called(_) => return,
+            Progress::Read(_) | Progress::Called(_) | Progress::Viewed(_) => return,
         };
         let clear = self.secrets.redact_part(held, text.as_bytes());
         self.report_text(matches!(progress, Progress::Text(_)), &clear);

@@ -22,6 +22,25 @@ pub fn walk_files(
     ignore: &IgnorePatterns,
     mut visit: impl FnMut(String, String),
 ) -> Result<(), EffectError> {
+    walk_all_files(base, |path, id| {
+        // Our own settings are part of a task only if the user names them as files to show.
+        let is_own = path
+            .strip_prefix(OWN_FOLDER)
+            .is_some_and(|rest| rest.starts_with('/'));
+        if !is_own && !ignore.leaves_out(&path) {
+            visit(path, id);
+        }
+    })
+}
+
+/// Visits every file of a base with its path and object id.
+///
+/// # Errors
+/// If the base cannot be read.
+pub(crate) fn walk_all_files(
+    base: &dyn Base,
+    mut visit: impl FnMut(String, String),
+) -> Result<(), EffectError> {
     // A list instead of recursion: the depth of the folders comes from untrusted content.
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
@@ -36,11 +55,9 @@ pub fn walk_files(
                 format!("{folder}/{name}")
             };
             match found.entry.kind {
-                // Our own settings are part of a task only if the user names them as files to show.
-                EntryKind::Directory if path == OWN_FOLDER => {}
                 EntryKind::Directory => folders.push(path),
-                EntryKind::File(_) if !ignore.leaves_out(&path) => visit(path, found.entry.id),
-                EntryKind::File(_) | EntryKind::Symlink | EntryKind::Gitlink => {}
+                EntryKind::File(_) => visit(path, found.entry.id),
+                EntryKind::Symlink | EntryKind::Gitlink => {}
             }
         }
     }

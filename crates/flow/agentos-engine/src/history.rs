@@ -15,10 +15,11 @@ use serde_json::Value;
 
 use crate::context::{Withheld, first_reason};
 use crate::feedback::{decide_file, write_feedback};
-use crate::ports::{EffectError, RecordReader};
+use crate::ports::{EffectError, RecordReader, Repository, TargetInfo};
 use crate::recorded::{read_body, unknown_run};
 use crate::recorded_answer::load_task;
 use crate::withheld::{WITHHELD_FILE, has_withheld_reason};
+use views::{EarlierFacts, EarlierView, find_unreadable_view, read_views};
 
 /// Turn of an earlier run, before policy was asked what of it a tool may see.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,11 +29,17 @@ pub struct EarlierTurn {
     /// Report of the landing that refused the answer. `None` if something else became of the answer, or an earlier tool was shown
     /// the outcome in words.
     refused: Option<Box<LandingReport>>,
+    /// What programs could read, and so may have quoted in this turn or an earlier one.
+    views: Vec<EarlierView>,
 }
 
 impl EarlierTurn {
     pub(crate) fn from_past(past: PastTurn) -> Self {
-        Self { past, refused: None }
+        Self {
+            past,
+            refused: None,
+            views: Vec::new(),
+        }
     }
 }
 
@@ -55,6 +62,8 @@ pub fn read_history(tape: &dyn RecordReader, run: &str) -> Result<Vec<EarlierTur
     for record in &records {
         told.add_record(tape, record, &read_body(tape, record)?)?;
     }
+    let views = std::mem::take(&mut told.views);
+    let views = add_followed_views(tape, run, &told, views)?;
     let mut turns = told.earlier;
     let mut refused = None;
     if let Some(answer) = told.answer {
@@ -73,7 +82,10 @@ pub fn read_history(tape: &dyn RecordReader, run: &str) -> Result<Vec<EarlierTur
     }
     let mut fitting: Vec<EarlierTurn> = fit_history(turns)
         .into_iter()
-        .map(EarlierTurn::from_past)
+        .map(|past| EarlierTurn {
+            views: views.clone(),
+            ..EarlierTurn::from_past(past)
+        })
         .collect();
     // The newest turn always fits, and a report is of it.
     if let Some(last) = fitting.last_mut() {
@@ -93,15 +105,70 @@ struct ToldRun {
     earlier: Vec<PastTurn>,
     /// True if the last decision has a reason about withheld text.
     is_about_withheld: bool,
+    /// Facts of the run's beginning.
+    begun: EarlierFacts,
+    /// What programs of the run could read.
+    views: Vec<EarlierView>,
+    /// The run that it follows.
+    follows: Option<String>,
+}
+
+/// Adds the views of the runs that a run follows: its answer, and what it was shown of theirs, can quote them.
+fn add_followed_views(
+    tape: &dyn RecordReader,
+    run: &str,
+    told: &ToldRun,
+    mut views: Vec<EarlierView>,
+) -> Result<Vec<EarlierView>, EffectError> {
+    let mut seen = vec![run.to_owned()];
+    let mut next = told.follows.clone();
+    while let Some(followed) = next.take().filter(|followed| !seen.contains(followed)) {
+        let records = tape.run_records(&followed)?;
+        if records.is_empty() {
+            // Its records are gone, and with them what its program could read.
+            views.push(EarlierFacts::default().to_view());
+        }
+        let mut earlier = ToldRun::default();
+        for record in &records {
+            earlier.add_views(tape, record, &read_body(tape, record)?)?;
+        }
+        views.append(&mut earlier.views);
+        next = earlier.follows;
+        seen.push(followed);
+    }
+    views.dedup();
+    Ok(views)
 }
 
 impl ToldRun {
+    /// Adds what programs could read, and the run that is followed.
+    fn add_views(
+        &mut self,
+        tape: &dyn RecordReader,
+        record: &Record,
+        body: &Value,
+    ) -> Result<(), EffectError> {
+        let has_failed = body.get("passed").and_then(Value::as_bool) == Some(false);
+        if record.kind == RecordKind::Task {
+            self.begun = EarlierFacts::read(body);
+            let follows = body.pointer("/follows/run").and_then(Value::as_str);
+            self.follows = follows.map(str::to_owned);
+        } else if record.kind == RecordKind::ToolResult {
+            self.views.extend(read_views(tape, body, &self.begun)?);
+        } else if record.kind == RecordKind::Check && has_failed {
+            // The output of a failed check is shown, and a check can read what its tool can.
+            self.views.push(self.begun.to_view());
+        }
+        Ok(())
+    }
+
     fn add_record(
         &mut self,
         tape: &dyn RecordReader,
         record: &Record,
         body: &Value,
     ) -> Result<(), EffectError> {
+        self.add_views(tape, record, body)?;
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         match record.kind {
             RecordKind::Task => self.task = text("/instruction").unwrap_or_default(),
@@ -203,13 +270,23 @@ impl ToldRun {
 /// If the base cannot be read.
 pub(crate) fn gather_history(
     turns: &[EarlierTurn],
+    (repo, target): (&dyn Repository, &TargetInfo),
     base: &dyn Base,
     policy: &PolicySet,
     tool: &ToolFacts,
 ) -> Result<(Vec<PastTurn>, Vec<Withheld>), EffectError> {
     let mut shown = Vec::new();
     let mut withheld = Vec::new();
+    let mut allowed: Option<&[EarlierView]> = None;
     for turn in turns.iter().rev() {
+        // All turns of one history have the same views.
+        if allowed != Some(&turn.views) {
+            if let Some(found) = find_unreadable_view(&turn.views, repo, target, tool)? {
+                withheld.push(found);
+                break;
+            }
+            allowed = Some(&turn.views);
+        }
         let past = match &turn.refused {
             Some(report) => {
                 let outcome = write_feedback(report, base, policy, tool)?;
@@ -256,6 +333,8 @@ fn find_unreadable(
     }
     Ok(None)
 }
+
+mod views;
 
 #[cfg(test)]
 mod tests;

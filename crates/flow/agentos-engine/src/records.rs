@@ -151,6 +151,23 @@ pub struct Called<'a> {
     /// Calls of the user's programs. Absent if there are none, and on tapes of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<RecordedCall<'a>>,
+    /// Files that the program could read, for each of its starts. Empty if the tool is no program that works in a copy; absent on
+    /// tapes of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub views: Option<Vec<RecordedView>>,
+}
+
+/// Files of a commit that a program could read: all except those that policy withheld from the program.
+#[derive(Serialize, JsonSchema)]
+pub struct RecordedView {
+    /// The commit.
+    pub commit: String,
+    /// The tree of the commit.
+    pub tree: String,
+    /// The paths of the withheld files as a blob: a JSON list in the order of their names.
+    pub withheld_sha256: String,
+    /// Number of these files.
+    pub withheld: u64,
 }
 
 /// Call of one of the user's programs.

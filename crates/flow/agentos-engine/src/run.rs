@@ -25,8 +25,8 @@ use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandOptions};
 use agentos_policy::ToolFacts;
 use agentos_tool::{
-    Boundary, ExactCost, FileRead, FinishReason, ProgramCall, ProgressSink, Timestamp, ToolError, ToolOutput,
-    ToolResult, ToolTask,
+    Boundary, ExactCost, FileRead, FinishReason, ProgramCall, ProgramView, ProgressSink, Timestamp,
+    ToolError, ToolOutput, ToolResult, ToolTask,
 };
 
 use crate::checking;
@@ -35,7 +35,7 @@ use crate::feedback;
 use crate::measuring::measure_boundary;
 use crate::ports::{CancelSignal, EffectError, SuccessorTool, TargetInfo};
 use crate::preflight::refuse_ahead;
-use crate::records::{self, Called, RecordedCall};
+use crate::records::{self, Called, RecordedCall, RecordedView};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
 use crate::settle::{RunBegin, RunEffects, begin_run, close, record_answer};
 use crate::transcript::{TranscriptRecorder, last_lines};
@@ -114,6 +114,7 @@ async fn propose_change(
         transcript,
         reads,
         calls,
+        views,
     } = heard;
     let judged = judge_answer(effects, (&target, &tool), &call, &answer, &options, boundary)?;
     let (result, change, opens_withheld) = judged;
@@ -122,7 +123,7 @@ async fn propose_change(
         effects,
         attempt,
         (&result, finish),
-        (transcript.as_deref(), &reads, &calls),
+        (transcript.as_deref(), &reads, &calls, &views),
     )?;
     let (answer, error) = match answer {
         Ok(output) => (Some(output), None),
@@ -150,6 +151,8 @@ struct ToolReply {
     reads: Vec<FileRead>,
     /// Calls of the user's programs.
     calls: Vec<ProgramCall>,
+    /// Files that a program could read.
+    views: Vec<ProgramView>,
 }
 
 /// Calls the tool, and measures the repository before and after.
@@ -170,6 +173,7 @@ async fn call_tool(
         transcript: recorder.transcript(),
         reads: recorder.take_reads(),
         calls: recorder.take_calls(),
+        views: recorder.take_views(),
     })
 }
 
@@ -178,7 +182,7 @@ fn record_result(
     effects: &mut RunEffects<'_>,
     attempt: u32,
     (result, finish): (&ToolResult, Option<FinishReason>),
-    (transcript, reads, calls): (Option<&str>, &[FileRead], &[ProgramCall]),
+    (transcript, reads, calls, views): (Option<&str>, &[FileRead], &[ProgramCall], &[ProgramView]),
 ) -> Result<(), EffectError> {
     let transcript_sha256 = transcript
         .map(|text| effects.evidence.store_blob(text.as_bytes()))
@@ -194,6 +198,7 @@ fn record_result(
         transcript_sha256: transcript_sha256.as_deref(),
         reads,
         calls: store_calls(effects, calls)?,
+        views: Some(store_views(effects, views)?),
     };
     records::record_now(effects.evidence, RecordKind::ToolResult, &called)?;
     Ok(())
@@ -213,6 +218,26 @@ fn store_calls<'c>(
         })
     };
     calls.iter().map(store).collect()
+}
+
+/// Stores the withheld files of each view as a blob: the list can be long, and is the same in most runs.
+fn store_views(
+    effects: &mut RunEffects<'_>,
+    views: &[ProgramView],
+) -> Result<Vec<RecordedView>, EffectError> {
+    let store = |view: &ProgramView| {
+        let mut withheld = view.withheld.clone();
+        withheld.sort();
+        Ok(RecordedView {
+            commit: view.commit.clone(),
+            tree: view.tree.clone(),
+            withheld: withheld.len() as u64,
+            withheld_sha256: effects
+                .evidence
+                .store_blob(serde_json::json!(withheld).to_string().as_bytes())?,
+        })
+    };
+    views.iter().map(store).collect()
 }
 
 /// Asks the tool once and lands nothing: the whole of `tool run`.

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use agentos_tool::{FileRead, ProgramCall, Progress, ProgressSink};
+use agentos_tool::{FileRead, ProgramCall, ProgramView, Progress, ProgressSink};
 
 use crate::ports::EffectError;
 use crate::records;
@@ -18,6 +18,7 @@ pub(crate) struct TranscriptRecorder<'a> {
     kept: Mutex<KeptText>,
     reads: Mutex<Vec<FileRead>>,
     calls: Mutex<Vec<ProgramCall>>,
+    views: Mutex<Vec<ProgramView>>,
 }
 
 #[derive(Default)]
@@ -33,6 +34,7 @@ impl<'a> TranscriptRecorder<'a> {
             kept: Mutex::default(),
             reads: Mutex::default(),
             calls: Mutex::default(),
+            views: Mutex::default(),
         }
     }
 
@@ -44,6 +46,11 @@ impl<'a> TranscriptRecorder<'a> {
     /// Returns the calls of the user's programs, in their order.
     pub(crate) fn take_calls(&self) -> Vec<ProgramCall> {
         std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the files that a program could read, in the order of its starts.
+    pub(crate) fn take_views(&self) -> Vec<ProgramView> {
+        std::mem::take(&mut *self.views.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the transcript. `None` if the tool wrote nothing besides its answer.
@@ -96,6 +103,12 @@ impl ProgressSink for TranscriptRecorder<'_> {
         if let Progress::Called(call) = &progress {
             let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
             calls.push(call.clone());
+        }
+        if let Progress::Viewed(view) = progress {
+            // Only the evidence has this list, which can be long.
+            let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+            views.push(view);
+            return;
         }
         self.onward.progress(progress);
     }

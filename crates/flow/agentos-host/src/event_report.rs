@@ -37,6 +37,9 @@ impl RunEvent {
                 path: read.path.clone(),
                 bytes: read.bytes,
             },
+            Self::Progress(Progress::Viewed(view)) => EventBody::ToolNote {
+                text: format!("the program sees the files of {}", view.commit),
+            },
             Self::Progress(Progress::Called(call)) => EventBody::ProgramCalled {
                 name: call.name.clone(),
                 bytes: call.result.as_ref().map_or(0, |text| text.len() as u64),

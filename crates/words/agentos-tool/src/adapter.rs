@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::{
-    Confinement, FileRead, FreeGate, ProgramCall, SendGate, Timestamp, ToolCapabilities, ToolError,
+    Confinement, FileRead, FreeGate, ProgramCall, ProgramView, SendGate, Timestamp, ToolCapabilities, ToolError,
     ToolHealth, ToolOutput, ToolTask,
 };
 
@@ -28,6 +28,9 @@ pub enum Progress {
     Read(FileRead),
     /// Call of one of the user's programs that the tool made. Reported by AgentOS and never by a program; recorded as evidence.
     Called(ProgramCall),
+    /// Files that a program in a sandbox can read. Reported by AgentOS before the program starts, and never by a program; recorded as
+    /// evidence.
+    Viewed(ProgramView),
 }
 
 /// Receiver of a tool's progress. Must not block.

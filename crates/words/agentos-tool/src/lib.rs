@@ -16,6 +16,7 @@ mod key_obstacle;
 mod output;
 mod price;
 mod program_call;
+mod program_view;
 pub mod prompt;
 mod protocol;
 mod result;
@@ -37,6 +38,7 @@ pub use key_obstacle::KeyObstacle;
 pub use output::{FinishReason, ToolAdvice, ToolError, ToolFailure, ToolOutput, Usage};
 pub use price::{ExactCost, LongPrices, TokenPrice, TokenPrices, WrongDecimal, format_dollars};
 pub use program_call::ProgramCall;
+pub use program_view::ProgramView;
 pub use protocol::{PROTOCOL, ToolMessage, ToolRequest};
 pub use result::{
     Boundary, Confinement, DiffValidation, Enforcement, OutputKind, RefusedCall, ResultStatus,

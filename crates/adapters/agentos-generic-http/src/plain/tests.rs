@@ -160,6 +160,7 @@ async fn what_was_asked_again_is_told_while_it_happens() {
                 agentos_tool::Progress::Transcript(text) => format!("transcript: {text}"),
                 agentos_tool::Progress::Read(read) => format!("read: {}", read.path),
                 agentos_tool::Progress::Called(call) => format!("called: {}", call.name),
+                agentos_tool::Progress::Viewed(view) => format!("viewed: {}", view.commit),
             };
             self.0.lock().unwrap().push(word);
         }

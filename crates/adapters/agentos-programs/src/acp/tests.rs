@@ -33,6 +33,7 @@ impl Talk {
             Progress::Transcript(text) | Progress::Text(text) | Progress::Note(text) => told.push_str(&text),
             Progress::Read(read) => told.push_str(&read.path),
             Progress::Called(call) => told.push_str(&call.name),
+            Progress::Viewed(view) => told.push_str(&view.commit),
         };
         self.client
             .read_output(format!("{message}\n").as_bytes(), &mut take);

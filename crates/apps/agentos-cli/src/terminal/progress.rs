@@ -88,7 +88,7 @@ impl RunDisplay {
                 return;
             }
             // The transcript has the call.
-            (DisplayKind::Answer, Progress::Read(_) | Progress::Called(_))
+            (DisplayKind::Answer, Progress::Read(_) | Progress::Called(_) | Progress::Viewed(_))
             | (DisplayKind::Notes | DisplayKind::WorkOnly, _) => {
                 return;
             }

@@ -4,7 +4,7 @@ use agentos_policy::PolicySource;
 use agentos_tool::{ExecutionMode, Timestamp};
 
 use super::*;
-use crate::ports::Repository as _;
+use crate::ports::{Durability, Evidence as _};
 use crate::settle::patch_facts;
 use crate::test_ports::{TestRepository, TestTape};
 use crate::test_runs::{DIFF, land_answer};
@@ -23,8 +23,10 @@ fn gather(
     policy: &PolicySet,
     mode: ExecutionMode,
 ) -> (Vec<PastTurn>, Vec<Withheld>) {
-    let base = repo.target().and_then(|target| repo.base(&target));
-    let gathered = base.and_then(|base| gather_history(turns, base.as_ref(), policy, &tool(mode)));
+    let gathered = repo.target().and_then(|target| {
+        let base = repo.base(&target)?;
+        gather_history(turns, (repo, &target), base.as_ref(), policy, &tool(mode))
+    });
     gathered.unwrap_or_default()
 }
 
@@ -147,4 +149,120 @@ fn a_refused_landing_is_worded_for_the_new_tool() {
     let turns = read_history(&tape.reader(), "moved").unwrap();
     let (shown, _) = gather(&turns, &repo, &policy, ExecutionMode::Cloud);
     assert!(!format!("{shown:?}").contains("REAL"), "{shown:?}");
+}
+
+/// Rules that withhold a folder from tools of a cloud.
+const PRIVATE: &str = "version = 1\n[[rule]]\nid = \"t.local\"\neffect = \"deny\"\nwhy = \"stays here\"\naction = [\"read\"]\npaths = \
+                       [\"private/**\"]\nexecution_mode = \"cloud\"\n[rule.examples]\nmatch = [{ path = \"private/a\", execution_mode = \
+                       \"cloud\" }]\nno_match = [{ path = \"private/a\", execution_mode = \"local\" }]\n";
+
+/// Records a run of a program, with the body of its result.
+fn record_program(tape: &TestTape, repo: &TestRepository, run: &str, follows: Option<&str>, result: Value) {
+    let target = repo.target().unwrap();
+    let policy = repo.policy(&target).unwrap();
+    let mut tape = tape.begin_run(run);
+    let task = serde_json::json!({
+        "instruction": "x", "provider": "command", "execution_mode": "local", "target": target, "policy_sha256": policy.set.sha256(),
+        "follows": follows.map(|run| serde_json::json!({ "run": run })),
+    });
+    let answer_sha256 = tape.store_blob(b"I saw a plan.").unwrap();
+    for (kind, body) in [
+        (RecordKind::Task, task),
+        (
+            RecordKind::Answer,
+            serde_json::json!({ "answer_sha256": answer_sha256 }),
+        ),
+        (RecordKind::ToolResult, result),
+    ] {
+        tape.record(kind, body, Durability::Now).unwrap();
+    }
+}
+
+/// Makes the body of a result with a view of the base, without these files.
+fn recorded_view(tape: &TestTape, repo: &TestRepository, withheld: &[&str]) -> Value {
+    let target = repo.target().unwrap();
+    let list = serde_json::json!(withheld).to_string();
+    let withheld_sha256 = tape.begin_run("x").store_blob(list.as_bytes()).unwrap();
+    serde_json::json!({ "views": [{
+        "commit": target.base_commit, "tree": target.base_tree, "withheld_sha256": withheld_sha256, "withheld": withheld.len(),
+    }] })
+}
+
+/// Returns true if a tool sees a turn of a run.
+fn is_shown(repo: &TestRepository, tape: &TestTape, run: &str, mode: ExecutionMode) -> bool {
+    let turns = read_history(&tape.reader(), run).unwrap();
+    let (shown, withheld) = gather(&turns, repo, &load_rules(PRIVATE), mode);
+    assert_eq!(shown.len() + withheld.len(), 1, "{withheld:?}");
+    !shown.is_empty()
+}
+
+#[test]
+fn an_answer_of_a_program_is_withheld_from_a_tool_that_may_not_read_all_that_the_program_could() {
+    let files = [("private/plan.txt", "the plan\n"), ("src/a.txt", "open\n")];
+    let repo = TestRepository::with_files(&files);
+    repo.set_policy(PRIVATE);
+    let tape = TestTape::default();
+    let server = serde_json::json!({ "result": { "endpoint": "http://127.0.0.1:1" } });
+    let cases = [
+        ("saw everything", recorded_view(&tape, &repo, &[]), false),
+        (
+            "saw the rest",
+            recorded_view(&tape, &repo, &["private/plan.txt"]),
+            true,
+        ),
+        ("no program", serde_json::json!({ "views": [] }), true),
+        ("an earlier version, a program", serde_json::json!({}), false),
+        ("an earlier version, a server", server, true),
+        (
+            "no list",
+            serde_json::json!({ "views": [{ "commit": "c" }] }),
+            false,
+        ),
+    ];
+    for (run, result, is_open) in cases {
+        record_program(&tape, &repo, run, None, result);
+        assert!(
+            is_shown(&repo, &tape, run, ExecutionMode::Local) || run == "no list",
+            "{run}"
+        );
+        assert_eq!(
+            is_shown(&repo, &tape, run, ExecutionMode::Cloud),
+            is_open,
+            "{run}"
+        );
+    }
+    // The check of a run reads what its tool can.
+    let checked = serde_json::json!({ "views": [] });
+    record_program(&tape, &repo, "checked", None, checked.clone());
+    let failed = serde_json::json!({ "command": "make", "passed": false });
+    let mut of_run = tape.begin_run("checked");
+    of_run.record(RecordKind::Check, failed, Durability::Now).unwrap();
+    assert!(!is_shown(&repo, &tape, "checked", ExecutionMode::Cloud));
+    // A run quotes the runs that it follows.
+    record_program(&tape, &repo, "follows", Some("saw everything"), checked.clone());
+    record_program(&tape, &repo, "follows twice", Some("follows"), checked.clone());
+    record_program(&tape, &repo, "follows a lost one", Some("lost"), checked);
+    for run in ["follows", "follows twice", "follows a lost one"] {
+        assert!(!is_shown(&repo, &tape, run, ExecutionMode::Cloud), "{run}");
+    }
+    assert!(is_shown(&repo, &tape, "follows twice", ExecutionMode::Local));
+    assert!(!is_shown(
+        &repo,
+        &tape,
+        "follows a lost one",
+        ExecutionMode::Local
+    ));
+}
+
+#[test]
+fn a_file_that_a_program_could_read_is_decided_by_the_path_of_today_too() {
+    let repo = TestRepository::with_files(&[("src/plan.txt", "the plan\n")]);
+    repo.set_policy(PRIVATE);
+    let tape = TestTape::default();
+    let view = recorded_view(&tape, &repo, &[]);
+    record_program(&tape, &repo, "before", None, view);
+    assert!(is_shown(&repo, &tape, "before", ExecutionMode::Cloud));
+    repo.commit_files(&[("private/plan.txt", "the plan\n")]);
+    assert!(!is_shown(&repo, &tape, "before", ExecutionMode::Cloud));
+    assert!(is_shown(&repo, &tape, "before", ExecutionMode::Local));
 }

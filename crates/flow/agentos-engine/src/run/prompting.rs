@@ -48,7 +48,8 @@ pub(super) fn gather_context(
     let base = repo.base(target)?;
     let mut context = gather_files(request.files, base.as_ref(), &policy.set, tool)?;
     context.gather_outline(request.outline, base.as_ref(), &policy.set, tool);
-    let (history, withheld) = gather_history(request.history, base.as_ref(), &policy.set, tool)?;
+    let (history, withheld) =
+        gather_history(request.history, (repo, target), base.as_ref(), &policy.set, tool)?;
     context.history = history;
     context.withheld.extend(withheld);
     Ok(context)

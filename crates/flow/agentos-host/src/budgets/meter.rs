@@ -137,7 +137,7 @@ impl ProgressSink for WatchedProgress<'_> {
                 self.has_begun.store(true, Ordering::SeqCst);
             }
             // As about a pause before a request is sent again.
-            Progress::Note(_) => {}
+            Progress::Note(_) | Progress::Viewed(_) => {}
         }
         self.inner.progress(progress);
     }

@@ -383,7 +383,7 @@ impl ProgressSink for LineSink {
             // Only programs have output streams besides their answer.
             Progress::Transcript(_) => return,
             // The parent alone reads the repository and calls programs, so a child has nothing to report about that.
-            Progress::Read(_) | Progress::Called(_) => return,
+            Progress::Read(_) | Progress::Called(_) | Progress::Viewed(_) => return,
         };
         write_line(&ChildLine::Answer { id: self.0.id, line });
     }

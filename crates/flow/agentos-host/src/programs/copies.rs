@@ -11,7 +11,7 @@ use agentos_executor::{BaseCopy, CopyFolder, Repository, ShownFiles, Target};
 use agentos_policy::{Effect, PolicySet, ToolFacts};
 use agentos_programs::{Checkout, Copies, Program};
 use agentos_sandbox::SandboxProbe;
-use agentos_tool::Enforcement;
+use agentos_tool::{Enforcement, ProgramView};
 
 use crate::clock::SystemClock;
 use crate::repository::to_exec_target;
@@ -119,28 +119,41 @@ impl Copies for ExecutorCopies {
         let copy = repo
             .copy(&self.folder, &self.target, owner, &shown)
             .map_err(|error| error.to_string())?;
-        Ok(Box::new(ExecutorCopy(copy)))
+        Ok(Box::new(ExecutorCopy {
+            copy,
+            target: self.target.clone(),
+        }))
     }
 }
 
 /// Implements [`Checkout`] for the executor's copy.
-struct ExecutorCopy(BaseCopy);
+struct ExecutorCopy {
+    copy: BaseCopy,
+    /// The commit whose files it holds.
+    target: Target,
+}
 
 impl Checkout for ExecutorCopy {
     fn files(&self) -> PathBuf {
-        self.0.files()
+        self.copy.files()
     }
 
-    fn withheld(&self) -> usize {
-        self.0.withheld().len()
+    fn view(&self) -> ProgramView {
+        ProgramView {
+            commit: self.target.base_commit.clone(),
+            tree: self.target.base_tree.clone(),
+            withheld: self.copy.withheld().to_vec(),
+        }
     }
 
     fn is_ignored(&self, path: &str) -> bool {
-        self.0.is_ignored(path)
+        self.copy.is_ignored(path)
     }
 
     fn give_history(&self, folder: &Path) -> Result<Vec<PathBuf>, String> {
-        self.0.give_history(folder).map_err(|error| error.to_string())?;
-        Ok(vec![self.0.objects()])
+        self.copy
+            .give_history(folder)
+            .map_err(|error| error.to_string())?;
+        Ok(vec![self.copy.objects()])
     }
 }

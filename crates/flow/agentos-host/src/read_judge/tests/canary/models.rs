@@ -2,10 +2,10 @@
 //!
 //! Owns: the streams of these models. Never: reads a repository.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use agentos_model::{CallPiece, ChatEvent, ChatFinish, ChatRequest, ChatStream, Model};
-use agentos_tool::{BoxFuture, ErrorCategory, ExecutionMode, FinishReason, ToolError, ToolFailure};
+use agentos_tool::{BoxFuture, ErrorCategory, ExecutionMode, FinishReason, SendGate, ToolError, ToolFailure};
 use serde_json::Value;
 
 use super::CANARY;
@@ -36,7 +36,7 @@ impl Model for QuotingModel<'_> {
         &self.asked.facts.provider
     }
 
-    fn chat<'a>(&'a self, request: &'a ChatRequest) -> Box<dyn ChatStream + 'a> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, _gate: Arc<dyn SendGate>) -> Box<dyn ChatStream + 'a> {
         let sent = format!("{request:?}");
         let last: Vec<&str> = sent
             .split(CANARY)
