@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds a budget against 1,000 calls at once, with callers that are killed: agentos, and LiteLLM's proxy in the same run.
 
-    python3.11 scripts/bench/budgets.py BIN [--litellm PROGRAM | --without-litellm] [--calls 1000] [--cap 4.2] [--services 8]
-    python3.11 scripts/bench/budgets.py BIN --large [--calls 400] [--cap 1000] [--services 4]
+    python3.11 scripts/bench/budgets.py BIN [--litellm PROGRAM | --without-litellm] [--calls 1000] [--cap 4.2]
+    python3.11 scripts/bench/budgets.py BIN --large [--calls 400] [--cap 1000]
 
 BIN is the folder with `agentos` and `agentos-server` (`target/debug` will do: no time is judged). An OpenAI-compatible server on loopback
 writes down what it would bill: every request that arrived, also if its caller is gone before the answer. It answers nobody until no
@@ -10,14 +10,13 @@ request has arrived for some seconds, so that all calls that a budget lets throu
 dollars for a million tokens.
 
 1. CALLS calls are sent at once by 10 processes. Each is one connection. The cap has room for all of them, so all are open at once.
-2. Before the first answer, two of these processes are killed with SIGKILL. Of agentos, one of its services is killed too: a service is what
-   reserves, so its calls end between reservation and settlement, and nothing of it can clean up.
+2. Before the first answer, two of these processes are killed with SIGKILL. The service of agentos is killed too: a service is what
+   reserves, so its calls end between reservation and settlement, and nothing of it can clean up. Another one starts after that.
 3. The leases end: the end of each is set back in the database, as if its 900 s had passed. LiteLLM has none.
 4. CALLS calls more are sent at once, for which the cap has no room. Again two processes are killed before the first answer.
 
-agentos is several services (`agentos-server`, `/v1/chat/completions`) of one user, who share the budget of `agentos budget set`; each has at
-most 128 calls of a model open at once, and lets others wait. LiteLLM is
-one proxy with `max_budget` of a deployment, which it keeps in memory; budgets of virtual keys need its database and are not measured.
+agentos is the service of a user (`agentos-server`, `/v1/chat/completions`) with the budget of `agentos budget set`; it has at most 128 calls of
+a model open at once, and lets others wait. LiteLLM is one proxy with `max_budget` of a deployment, which it keeps in memory; budgets of virtual keys need its database and are not measured.
 
 With `--large`, each call has tools of 1 MB, every second one a schema of the answer, every third one an image, and every fifth one fails
 the first time with a status of 503 or a connection that is closed, so that it is sent again. The server bills one token for each byte of
@@ -247,7 +246,7 @@ def await_port(port):
     sys.exit(f"nothing listens on port {port}")
 
 
-def measure_agentos(binaries, calls, cap, services, is_large):
+def measure_agentos(binaries, calls, cap, is_large):
     """Returns true if nothing was overrun or leaked."""
     upstream = Upstream(is_large)
     with tempfile.TemporaryDirectory() as name:
@@ -268,25 +267,25 @@ def measure_agentos(binaries, calls, cap, services, is_large):
             return json.loads(run("budget", "list", "--json")[1])["budgets"][0]
 
         run("budget", "set", f"{cap}usd/day")
-        started = []
-        for number in range(services):
-            started.append(start_service(binaries, folder, f"repository-{number}", environment))
-            await_port(started[-1][0])
+        key = run("serve", "token", "add", "bench")[1].decode().strip()
+        started = [start_service(binaries, folder, "first", environment)]
+        await_port(started[0][0])
         try:
-            key = (home / ".local/state/agentos/server/token").read_text().strip()
-            ports = [port for port, _ in started]
 
             def kill(senders):
                 # The whole group of its processes would be one kill more: adapters end with the service that started them.
                 started[0][1].kill()
                 kill_two(senders)
 
-            open_now, first = send_wave(upstream, ports, key, "mine", calls, kill)
+            open_now, first = send_wave(upstream, [started[0][0]], key, "mine", calls, kill)
             database = next(home.rglob("budgets.sqlite"))
             with sqlite3.connect(database) as db:
                 before = dict(db.execute("SELECT state, count(*) FROM reservation GROUP BY state"))
                 db.execute("UPDATE reservation SET expires = expires - 900")
-            _, second = send_wave(upstream, ports[1:], key, "mine", calls, kill_two, calls)
+            started[0][1].wait()
+            started.append(start_service(binaries, folder, "second", environment))
+            await_port(started[1][0])
+            _, second = send_wave(upstream, [started[1][0]], key, "mine", calls, kill_two, calls)
         finally:
             for _, service in started:
                 service.terminate()
@@ -340,10 +339,9 @@ def main():
     arguments.add_argument("--large", action="store_true")
     arguments.add_argument("--calls", type=int)
     arguments.add_argument("--cap", type=float)
-    arguments.add_argument("--services", type=int)
     given = arguments.parse_args()
-    defaults = (400, 1000.0, 4) if given.large else (1000, 4.2, 8)
-    calls, cap, services = (value or usual for value, usual in zip((given.calls, given.cap, given.services), defaults))
+    defaults = (400, 1000.0) if given.large else (1000, 4.2)
+    calls, cap = (value or usual for value, usual in zip((given.calls, given.cap), defaults))
     # Two sockets for each call, here and in the services.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -352,7 +350,7 @@ def main():
     size = len(json.dumps(make_body("mine", 0, True))) if given.large else len(f"n0 {WORDS}") // 4
     tokens = size + ANSWER_TOKENS
     print(f"{calls} calls at once; a call costs {tokens * PRICE:.5f} USD, so {cap / (tokens * PRICE):.0f} fit into {cap} USD")
-    is_kept = measure_agentos(given.binaries.resolve(), calls, cap, services, given.large)
+    is_kept = measure_agentos(given.binaries.resolve(), calls, cap, given.large)
     if not given.without_litellm:
         measure_litellm(peer.litellm_program(given.litellm), calls, cap, given.large)
     sys.exit(0 if is_kept else 1)

@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::{
-    Confinement, FileRead, FreeGate, ProgramCall, ProgramView, SendGate, Timestamp, ToolCapabilities, ToolError,
-    ToolHealth, ToolOutput, ToolTask,
+    Confinement, FileRead, FreeGate, ProgramCall, ProgramView, SendGate, Timestamp, ToolCapabilities,
+    ToolError, ToolHealth, ToolOutput, ToolTask,
 };
 
 /// Boxed future that may borrow. A plain type, so that an adapter trait object depends on no async runtime.

@@ -17,6 +17,11 @@ use crate::child::FinishedCall;
 use crate::error::GateError;
 use crate::witness::IDENTITY;
 
+/// Variable with folders that come first in the search for programs. The shell that starts the product takes it away.
+pub(super) const FIRST_FOLDERS: &str = "AGENTOS_ROGUE_PATH";
+/// Words of that shell for these folders.
+const SET_PATH: &str =
+    "[ -z \"$AGENTOS_ROGUE_PATH\" ] || PATH=\"$AGENTOS_ROGUE_PATH:$PATH\"; unset AGENTOS_ROGUE_PATH";
 /// A harmless tool, which only writes one file.
 pub(super) const HARMLESS: [&str; 3] = ["sh", "-c", "echo x >honest"];
 /// Arguments that run a program as the tool without landing its answer.
@@ -282,7 +287,7 @@ impl<'a> ProductRunner<'a> {
         let limit = open_files.map_or_else(String::new, |count| format!("ulimit -n {count}; "));
         let mut command = Command::new("sh");
         command
-            .args(["-c", &format!("{limit}exec 9<>\"$0\"; exec \"$@\"")])
+            .args(["-c", &format!("{SET_PATH}; {limit}exec 9<>\"$0\"; exec \"$@\"")])
             .arg(leaked);
         command.arg(self.agentos).arg("--repo").arg(repository).args(args);
         command

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::basics::write_file;
 use super::ground::{self, Ground, make_folders, make_link, set_mode};
-use super::runs::{AttemptVerdict, LANDING, ProductRunner, TOOL};
+use super::runs::{AttemptVerdict, FIRST_FOLDERS, LANDING, ProductRunner, TOOL};
 use super::suite::{self, AttemptRow};
 use super::table;
 use crate::child::FinishedCall;
@@ -268,13 +268,11 @@ impl ProductRunner<'_> {
             Verb::Toolbox => vec!["tool", "trust", TOOLBOX, "--json"],
         };
         let mut command = self.command_in(repository, None, &args);
-        let usual = std::env::var("PATH").unwrap_or_default();
         let folders = source
             .path
             .iter()
             .map(|folder| repository.join(folder).display().to_string());
-        let path: Vec<String> = folders.chain([usual]).collect();
-        command.env("PATH", path.join(":"));
+        command.env(FIRST_FOLDERS, folders.collect::<Vec<_>>().join(":"));
         let here = repository.display().to_string();
         command.envs(
             source

@@ -13,7 +13,7 @@
 mod models;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use agentos_chat::{
     NoMeter, SessionState, StoreError, ToolPermissions, ToolSession, TranscriptStore, TurnLimits, TurnModel,
