@@ -49,7 +49,7 @@ fn verify(cli: &Cli) -> CliOutput {
 #[test]
 fn the_cost_of_a_scripted_session_is_the_sum_by_hand() {
     let cli = agentos();
-    let priced = server_with("Good day.", 1_000, 200);
+    let priced = server_with("Good day.", 200, 360);
     let free = server_with("Hm.", 7, 2);
     add_profile(&cli, "priced", &priced, Some((3.0, 15.0)));
     // It may be a proxy to a vendor, so its cost is unknown although it is on this machine.
@@ -70,7 +70,7 @@ fn the_cost_of_a_scripted_session_is_the_sum_by_hand() {
         let sent = cli.run(&["chat", "send", "-p", provider, "Hello"]).unwrap();
         assert_eq!(sent.code, Some(code), "{sent}");
     }
-    // 1,000 tokens at $3 and 200 at $15 per million are $0.006, twice.
+    // 200 tokens at $3 and 360 at $15 per million are $0.006, twice.
     let report = cost(&cli, &[]);
     let rows: Vec<String> = report["rows"]
         .as_array()
@@ -94,7 +94,7 @@ fn the_cost_of_a_scripted_session_is_the_sum_by_hand() {
     let shown = cli.run(&["cost", "--by", "provider"]).unwrap();
     insta::assert_snapshot!(shown.stdout, @r"
     PROVIDER  CALLS  FAILED  PROMPT  CACHED  ANSWER  COST (USD)
-    priced    2      0       2000    0       400     0.012
+    priced    2      0       400     0       720     0.012
     failing   1      1       0       0       0       unknown
     unpriced  1      0       7       0       2       unknown
 
@@ -147,7 +147,7 @@ fn tape_of(cli: &Cli) -> std::path::PathBuf {
 #[test]
 fn the_database_is_made_again_from_the_tape() {
     let cli = agentos();
-    let server = server_with("Good day.", 1_000, 200);
+    let server = server_with("Good day.", 200, 360);
     add_profile(&cli, "priced", &server, Some((3.0, 15.0)));
     let send = || cli.run(&["chat", "send", "-p", "priced", "Hello"]).unwrap();
     send();
@@ -173,7 +173,7 @@ fn a_changed_ledger_is_found() {
     let cli = agentos();
     let nothing = verify(&cli);
     assert_eq!(nothing.code, Some(2), "{nothing}");
-    let server = server_with("Good day.", 1_000, 200);
+    let server = server_with("Good day.", 200, 360);
     add_profile(&cli, "priced", &server, Some((3.0, 15.0)));
     assert_eq!(
         cli.run(&["chat", "send", "-p", "priced", "Hello"]).unwrap().code,
@@ -183,7 +183,7 @@ fn a_changed_ledger_is_found() {
     assert_eq!(sound.code, Some(0), "{sound}");
     let tape = String::from_utf8(read_file(&tape_of(&cli))).unwrap();
     for (from, to) in [
-        ("\"input_tokens\":1000", "\"input_tokens\":1001"),
+        ("\"input_tokens\":200", "\"input_tokens\":201"),
         ("\"output\":\"15\"", "\"output\":\"14\""),
     ] {
         assert!(tape.contains(from), "{from}");
