@@ -17,7 +17,7 @@ const TEMPLATE_TOKENS: u64 = 256;
 /// Longest text before the image in one string of a body, such as `data:image/png;base64,`.
 const LONGEST_PREFIX: usize = 128;
 
-/// What is known of a request besides its body.
+/// Facts about a request besides its body.
 pub(crate) struct BodyFacts<'a> {
     /// Messages from which the body was made.
     pub(crate) messages: &'a [ChatMessage],

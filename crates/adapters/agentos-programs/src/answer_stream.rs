@@ -112,7 +112,7 @@ struct ReadCredit {
 pub(crate) struct AnswerReader(pub(crate) Answer);
 
 impl AnswerReader {
-    /// Waits for the next line about the answer. `None` after the end. `gate` is asked for each sending of the request.
+    /// Waits for the next line about the answer. `None` after the end. `gate` permits each sending of the request.
     ///
     /// # Errors
     /// If the process reports an error, or has ended, or the gate does not permit a sending.
@@ -131,7 +131,7 @@ impl AnswerReader {
         }
     }
 
-    /// Tells the process that it may send the request once.
+    /// Permits the process to send the request once.
     fn permit_sending(&self) {
         let mut state = self.0.lock();
         let Some((slot, id)) = state.place.clone() else {

@@ -116,7 +116,7 @@ type WorkKindOf = fn(ChatRequest) -> AdapterWork;
 /// Answer of a child process. Dropping it closes the connection of the request.
 struct HostedStream<'a> {
     process: Arc<ModelProcess>,
-    /// Gate that is asked for each sending.
+    /// Gate that permits each sending.
     gate: Arc<dyn SendGate>,
     /// Request before its first event was requested. `None` afterwards.
     unsent: Option<(&'a ChatRequest, WorkKindOf)>,

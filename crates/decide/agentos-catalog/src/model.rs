@@ -108,6 +108,7 @@ impl CatalogModel {
     /// Returns the largest stated window in tokens. `None` if no table states one.
     #[must_use]
     pub fn largest_window(&self) -> Option<u64> {
+        // A table that counts prompt and answer must not make the bound of a prompt too small.
         self.rows.iter().filter_map(|row| row.window).max()
     }
 

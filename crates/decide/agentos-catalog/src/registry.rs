@@ -296,6 +296,7 @@ impl ModelRegistry {
         if self.models.len() >= MOST_MODELS && !self.models.contains_key(&model.id) {
             return Err(EntryFault::TooMany);
         }
+        // The old entry may have another key, which would lead to this one.
         let replaced = self.unregister(&model.id);
         self.served.insert(key, model.id.clone());
         self.models.insert(model.id.clone(), model);

@@ -1,4 +1,4 @@
-//! What the reader of an answer tells the process about its request.
+//! Messages of the reader of an answer to the process about its request.
 //!
 //! Owns: credits, permissions and cancellations of requests that run. Never: writes a line; the thread of the input does.
 
