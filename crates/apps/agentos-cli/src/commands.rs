@@ -64,6 +64,7 @@ use crate::args::evidence::{EvidenceVerb, KeyVerb};
 use crate::args::land::DiffVerb;
 use crate::args::models::ModelsVerb;
 use crate::args::policy::PolicyVerb;
+use crate::args::service_token::{ServeVerb, TokenVerb};
 use crate::args::tool::{AuthVerb, ProfileVerb, ToolVerb};
 use crate::exit::Exit;
 
@@ -88,7 +89,11 @@ fn prints_text_only(verb: &Verb) -> Option<&'static str> {
         Verb::Chat(args) if args.verb.is_none() => Some("a conversation"),
         Verb::Completions(_) => Some("a script for a shell"),
         Verb::Man(args) if args.reference || !args.verb.is_empty() => Some("a manual page"),
-        Verb::Serve(_) => Some("the link of a service"),
+        Verb::Serve(args) => match &args.verb {
+            None => Some("the link of a service"),
+            Some(ServeVerb::Token(TokenVerb::Add(_))) => Some("a new token"),
+            Some(ServeVerb::Token(TokenVerb::List | TokenVerb::Revoke(_))) => None,
+        },
         Verb::Open(_) => Some("a link"),
         Verb::Mcp(args) if args.verb.is_none() => Some("the protocol"),
         Verb::Mcp(_) => Some("the text for a settings file"),

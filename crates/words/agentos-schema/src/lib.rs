@@ -131,6 +131,8 @@ pub enum SchemaName {
     RunLog,
     /// Output of `show`.
     RunStory,
+    /// Output of `serve token list`.
+    ServiceTokens,
     /// Settings file of a user.
     Settings,
     /// Output of `agentos` without a verb.
@@ -218,6 +220,7 @@ impl SchemaName {
         Self::RunEvent,
         Self::RunLog,
         Self::RunStory,
+        Self::ServiceTokens,
         Self::Settings,
         Self::Status,
         Self::StoreRebuild,
@@ -303,6 +306,7 @@ impl SchemaName {
             Self::RunEvent => "run-event",
             Self::RunLog => "run-log",
             Self::RunStory => "run-story",
+            Self::ServiceTokens => "service-tokens",
             Self::Settings => "settings",
             Self::Status => "status",
             Self::StoreRebuild => "store-rebuild",

@@ -67,6 +67,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::RunEvent => include_str!("../schemas/run-event.json"),
         SchemaName::RunLog => include_str!("../schemas/run-log.json"),
         SchemaName::RunStory => include_str!("../schemas/run-story.json"),
+        SchemaName::ServiceTokens => include_str!("../schemas/service-tokens.json"),
         SchemaName::Settings => include_str!("../schemas/settings.json"),
         SchemaName::Status => include_str!("../schemas/status.json"),
         SchemaName::StoreRebuild => include_str!("../schemas/store-rebuild.json"),

@@ -20,12 +20,9 @@ pub fn run_token_verb(app: &App, verb: &TokenVerb) -> Done {
         TokenVerb::Revoke(args) => {
             let token = app.host.revoke_service_token(&args.name)?;
             if app.printer.json {
-                app.printer
-                    .write_json(&token)
-                    .map_err(|error| output_failed(&error))?;
-            } else {
-                app.printer.show_note(&format!("revoked `{}`", token.name));
+                return show_list(app, &app.host.list_service_tokens()?);
             }
+            app.printer.show_note(&format!("revoked `{}`", token.name));
             Ok(Exit::Done)
         }
     }

@@ -129,6 +129,7 @@ fn tools_and_evidence_follow_their_schemas() {
         (SchemaName::ToolList, &["tool", "list", "--json"][..]),
         (SchemaName::AuthStatus, &["tool", "auth", "status", "--json"]),
         (SchemaName::Config, &["config", "--json"]),
+        (SchemaName::ServiceTokens, &["serve", "token", "list", "--json"]),
         (SchemaName::Error, &["config", "get", "no-such-key", "--json"]),
         (SchemaName::ProfileShow, &["profile", "show", "openai", "--json"]),
         (SchemaName::Models, &["models", "list", "--json"]),
