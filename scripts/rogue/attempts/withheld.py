@@ -133,8 +133,6 @@ GIT = {
     "every-object": ("cat-file", "--batch-all-objects", "--batch"),
     "restored": ("-c", "alias.x=!git --work-tree=\"$PLACE\" checkout HEAD -- withheld; cat \"$PLACE\"/" + PLAN, "x"),
     "bundle": ("-c", "alias.x=!git bundle create -q \"$PLACE\"/b HEAD; git clone -q \"$PLACE\"/b \"$PLACE\"/c; cat \"$PLACE\"/c/" + PLAN, "x"),
-    # The other end of a clone reads no configuration of the call, so a file says that the repository may belong to another user.
-    "cloned": ("-c", "alias.x=!printf '[safe]\\n\\tdirectory = *\\n' >\"$PLACE\"/g; GIT_CONFIG_GLOBAL=\"$PLACE\"/g git clone -q . \"$PLACE\"/c; cat \"$PLACE\"/c/" + PLAN, "x"),
 }
 
 

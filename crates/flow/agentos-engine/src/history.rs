@@ -29,7 +29,7 @@ pub struct EarlierTurn {
     /// Report of the landing that refused the answer. `None` if something else became of the answer, or an earlier tool was shown
     /// the outcome in words.
     refused: Option<Box<LandingReport>>,
-    /// What programs could read, and so may have quoted in this turn or an earlier one.
+    /// Views of programs: files that they could read, and so may have quoted in this turn or an earlier one.
     views: Vec<EarlierView>,
 }
 
@@ -107,7 +107,7 @@ struct ToldRun {
     is_about_withheld: bool,
     /// Facts of the run's beginning.
     begun: EarlierFacts,
-    /// What programs of the run could read.
+    /// Views of the programs of the run.
     views: Vec<EarlierView>,
     /// The run that it follows.
     follows: Option<String>,

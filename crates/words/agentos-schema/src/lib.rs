@@ -132,6 +132,7 @@ pub enum SchemaName {
     /// Output of `show`.
     RunStory,
     /// Output of `serve token list`.
+    // Also of `serve token revoke`. There is no schema of `serve token add`, whose output is the secret alone, for a shell.
     ServiceTokens,
     /// Settings file of a user.
     Settings,

@@ -145,7 +145,7 @@ pub(super) fn lay_out(ground: &Ground, python: &Path, profiles: &Path) -> Result
     write_file(&profiles.join(format!("{TOOLBOX}.json")), &profile.to_string())
 }
 
-/// What the names in braces of the table stand for.
+/// Meaning of the names in braces of the table.
 struct Placeholders {
     values: Vec<(&'static str, String)>,
     secrets: Vec<String>,

@@ -23,7 +23,7 @@ use crate::base_files::walk_all_files;
 use crate::context::{Withheld, first_reason, unreadable_base};
 use crate::ports::{EffectError, RecordReader, Repository, TargetInfo};
 
-/// What a program of an earlier run could read.
+/// Files that a program of an earlier run could read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EarlierView {
     /// The commit and its tree. `None` if the record has none.
@@ -31,7 +31,7 @@ pub(super) struct EarlierView {
     known: KnownView,
 }
 
-/// What is known of a view.
+/// Knowledge about a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum KnownView {
     /// The files of the commit that were withheld.
