@@ -136,7 +136,8 @@ def main():
         port, service = budgets.start_service(given.binaries.resolve(), folder, "repository", environment)
         try:
             budgets.await_port(port)
-            key = (home / ".local/state/agentos/server/token").read_text().strip()
+            make = [given.binaries.resolve() / "agentos", "serve", "token", "add", "bench"]
+            key = subprocess.run(make, env=environment, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
             for _ in range(given.calls):
                 data = json.dumps(make_call(chance, files, given.plain)).encode()
                 request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/chat/completions", data,

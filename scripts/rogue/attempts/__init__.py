@@ -1,4 +1,4 @@
-"""The attempts of the rogue suite, by class. Importing the package fills `base.ATTEMPTS`, in this order."""
+"""The attempts of the rogue suite, by class. Importing the package fills `base.ATTEMPTS`."""
 
 from . import (  # noqa: F401
     architecture,
@@ -15,7 +15,6 @@ from . import (  # noqa: F401
     processes,
     proxy,
     reads,
-    withheld,  # before those that change the repository, where nothing confines them
     repository,
     scheduling,
     shares,

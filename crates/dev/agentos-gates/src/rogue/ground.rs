@@ -16,7 +16,6 @@ use super::listeners::Listeners;
 use super::past;
 use super::suite::{self, AttemptRow};
 use super::toolbox;
-use super::widening;
 use crate::error::GateError;
 use crate::witness;
 
@@ -146,8 +145,7 @@ impl Ground {
             });
             write_file(&profiles.join(format!("{name}.json")), &profile.to_string())?;
         }
-        toolbox::lay_out(self, python, &profiles, &config)?;
-        widening::lay_out(self, python, &profiles)
+        toolbox::lay_out(self, python, &profiles, &config)
     }
 
     /// Opens everything to every user, so that ordinary permissions cannot be the reason why an attempt fails.
@@ -372,7 +370,7 @@ pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), GateError> {
 }
 
 /// Gives everything below a folder to `owner`, if that is permitted, and opens it to every user.
-pub(super) fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
+fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
     change_owner(folder, owner)?;
     set_mode(folder, 0o777)?;
     for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {
