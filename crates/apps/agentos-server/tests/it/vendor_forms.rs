@@ -164,16 +164,22 @@ fn refusals_have_the_form_of_the_vendor() {
         ("POST", "/v1/responses", vec![&token, &json_type], "{"),
         ("POST", "/v1/chat/completions", vec![&token, &json_type], &large),
         ("POST", "/v1/messages", vec![&token, &json_type], &large),
-        ("GET", "/api/nothing", vec![&token], ""),
-        ("POST", "/api/status", vec![&token, &json_type], "{}"),
+        ("GET", "/api/nothing", vec![], ""),
+        ("POST", "/api/status", vec![&json_type], "{}"),
     ] {
-        let answer = service.send(&Sent {
+        let sent = Sent {
             method,
             path,
             headers: headers.into_iter().cloned().collect(),
             body: body.to_owned(),
             ..Sent::default()
-        });
+        };
+        // The effects of `/api` are for programs of the user, over the Unix socket.
+        let answer = if path.starts_with("/api/") {
+            service.send_local(&sent)
+        } else {
+            service.send(&sent)
+        };
         let mut body = json_of(&answer);
         // Anthropic's clients read the id of a request from the body and from a header, OpenAI's from a header.
         let id = body.as_object_mut().unwrap().remove("request_id");
@@ -196,8 +202,8 @@ fn refusals_have_the_form_of_the_vendor() {
     405 DELETE /v1/responses/resp_1 {"error":{"code":"wrong-method","message":"there is no such method here","param":null,"type":"invalid_request_error"}}
     415 POST /v1/chat/completions {"error":{"code":"wrong-type","message":"this body has the wrong type: send `application/json` as its `Content-Type`; forms are taken from the page alone","param":null,"type":"invalid_request_error"}}
     415 POST /v1/messages {"error":{"code":"wrong-type","message":"this body has the wrong type: send `application/json` as its `Content-Type`; forms are taken from the page alone","type":"invalid_request_error"},"type":"error"}
-    401 POST /v1/responses {"error":{"code":"signed-out","message":"sign in, or send the token","param":null,"type":"authentication_error"}}
-    401 POST /v1/messages/count_tokens {"error":{"code":"signed-out","message":"sign in, or send the token","type":"authentication_error"},"type":"error"}
+    401 POST /v1/responses {"error":{"code":"signed-out","message":"sign in, or send a token","param":null,"type":"authentication_error"}}
+    401 POST /v1/messages/count_tokens {"error":{"code":"signed-out","message":"sign in, or send a token","type":"authentication_error"},"type":"error"}
     400 POST /v1/responses {"error":{"code":"usage","message":"the body is not valid JSON: EOF while parsing an object at line 1 column 1","param":null,"type":"invalid_request_error"}}
     413 POST /v1/chat/completions {"error":{"code":"too-large","message":"the body is larger than 12 MiB","param":null,"type":"invalid_request_error"}}
     413 POST /v1/messages {"error":{"code":"too-large","message":"the body is larger than 12 MiB","type":"request_too_large"},"type":"error"}
