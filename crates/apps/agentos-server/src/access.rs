@@ -149,6 +149,10 @@ impl ServiceAccess {
             pairing: pairing.expose().to_owned(),
         };
         state.sessions.insert(hash_secret(cookie.expose()), session);
+        let AccessState {
+            sessions, challenges, ..
+        } = &mut *state;
+        challenges.retain(|cookie, _| sessions.contains_key(cookie));
         Ok(Some(cookie))
     }
 

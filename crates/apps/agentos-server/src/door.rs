@@ -84,6 +84,8 @@ pub struct ServiceDoor {
     port: u16,
     /// Values of Host that are the same at each start.
     fixed: Vec<String>,
+    /// Policies for every repository.
+    policies: Vec<PathBuf>,
     /// Addresses at which the user's other devices reach the service.
     devices: Vec<DeviceAddress>,
     tokens: TokenWatch,
@@ -116,11 +118,16 @@ struct Arrival {
 }
 
 impl ServiceDoor {
-    /// Makes the doors of a service at this port, without a repository.
+    /// Makes the doors of a service at this port, without a repository. `fixed` are the names that are the same at each start.
     ///
     /// # Errors
     /// If the user has no home folder.
-    pub fn new(host: &Host, port: u16, fixed: Vec<String>, agents: &Handle) -> Result<Self, EffectError> {
+    pub fn new(
+        host: &Host,
+        (port, fixed): (u16, Vec<String>),
+        policies: &[PathBuf],
+        agents: &Handle,
+    ) -> Result<Self, EffectError> {
         let host = host.clone().without_repository();
         let metrics = Arc::new(ServiceMetrics::default());
         let user = OpenDesk::new(
@@ -134,6 +141,7 @@ impl ServiceDoor {
             tokens: TokenWatch::new(&host)?,
             devices: host.device_addresses()?,
             host,
+            policies: policies.to_vec(),
             port,
             fixed,
             metrics,
@@ -158,9 +166,16 @@ impl ServiceDoor {
         let known = host
             .known_repository()
             .ok_or_else(|| usage("this folder is in no repository"))?;
+        // The policies with which the service was started restrict every repository.
+        let mut policies = self.policies.clone();
+        let more = order
+            .policies
+            .iter()
+            .filter(|policy| !self.policies.contains(policy));
+        policies.extend(more.cloned());
         let mut desks = self.desks.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = desks.iter().find(|open| open.known.folder == known.folder) {
-            if !order.policies.is_empty() && order.policies != open.desk.policies {
+            if !order.policies.is_empty() && policies != open.desk.policies {
                 return Err(usage("this repository is served already, with other policies")
                     .hint("end the service, and start it with these"));
             }
@@ -180,7 +195,6 @@ impl ServiceDoor {
         let host = host.with_repository(Some(known.folder.clone()));
         let metrics = Arc::clone(&self.metrics);
         let names = (page, self.fixed.as_slice(), self.devices.as_slice());
-        let policies = order.policies.clone();
         let open = Arc::new(OpenDesk::new(host, known, metrics, names, policies));
         desks.push(Arc::clone(&open));
         Ok(open)
@@ -202,9 +216,10 @@ impl ServiceDoor {
             judged,
             Ok(CallerKind::Person | CallerKind::Token | CallerKind::Owner)
         );
-        let held = match is_known {
-            true => Some(seat.hold_request()?),
-            false => None,
+        let held = if is_known {
+            Some(seat.hold_request()?)
+        } else {
+            None
         };
         let limit = if is_known { BODY_TIME } else { UNKNOWN_BODY_TIME };
         let body = Body::new(TimedBody::new(body, limit));
@@ -250,8 +265,9 @@ impl ServiceDoor {
             _ => format!("http://{}", hosts.first().map_or("", String::as_str)),
         };
         let named = match door {
-            Some(DoorKind::Socket | DoorKind::Fixed) => take_repository(&mut parts.uri),
-            Some(DoorKind::Page | DoorKind::Device) | None => None,
+            // An address of devices may be a fixed name as well, which programs use.
+            Some(DoorKind::Socket | DoorKind::Fixed | DoorKind::Device) => take_repository(&mut parts.uri),
+            Some(DoorKind::Page) | None => None,
         };
         let answer = find_token(&parts.headers).map(|secret| self.tokens.find(&secret, &now()));
         let (state, token) = match answer {
@@ -479,3 +495,6 @@ fn choose_desk(
 fn usage(message: &str) -> EffectError {
     EffectError::new(agentos_host::Cause::Usage, "usage", message)
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,15 +13,10 @@ use crate::desk::SharedDesk;
 use crate::mcp_route::add_agent_path;
 use crate::page;
 use crate::rest;
+use crate::timed_body::LARGEST_BODY;
 use crate::v1_fault;
 use crate::{metrics, openapi};
 use crate::{v1, v1_side};
-
-/// Largest body: an answer of a model may be 10 MB.
-pub const LARGEST_BODY: usize = 12 << 20;
-
-/// Largest body of a form for signing in, which anybody can send.
-const LARGEST_SIGN_IN: usize = 4 << 10;
 
 /// Headers of every answer. `same-origin` and not `no-referrer`, which would make browsers send `Origin: null` with forms
 /// (Fetch, "append a request `Origin` header").
@@ -70,12 +65,7 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/v1/messages", post(v1::create_message));
     let pages = Router::new()
         .route("/", get(page::show_inbox))
-        .route(
-            "/signin",
-            get(page::show_sign_in)
-                .post(page::sign_in)
-                .layer(DefaultBodyLimit::max(LARGEST_SIGN_IN)),
-        )
+        .route("/signin", get(page::show_sign_in).post(page::sign_in))
         .route("/signout", post(page::sign_out))
         .route("/requests/{run}", get(page::show_request))
         .route("/requests/{run}/review", get(page::show_review_part))

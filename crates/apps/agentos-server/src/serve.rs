@@ -157,12 +157,8 @@ async fn serve(
     let failed = |error| ServiceError::Listen(args.listen, error);
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let door = Arc::new(ServiceDoor::new(
-        host,
-        address.port(),
-        own_names(address),
-        agents,
-    )?);
+    let names = (address.port(), own_names(address));
+    let door = Arc::new(ServiceDoor::new(host, names, &order.policies, agents)?);
     let first = match order.folder {
         Some(_) => Some(door.join(order)?),
         None => None,
@@ -206,7 +202,7 @@ fn greet(host: &Host, address: SocketAddr, link: Option<&str>, adopted: &[Servic
         |path| host.environment().shorten_below_home(&path),
     );
     let mut greeting = format!(
-        "{page}\nAPI   http://{address}, with a token of `agentos serve token add`; no token consents\n\
+        "{page}\nAPI   http://{address}, with a token of `agentos serve token add NAME`; no token consents\n\
          user  {socket}, where programs of yours need no token"
     );
     for token in adopted {
@@ -223,9 +219,10 @@ fn greet(host: &Host, address: SocketAddr, link: Option<&str>, adopted: &[Servic
 
 /// Describes a link that signs a browser in, for a person at a terminal. A pipe may lead to a log, which others read.
 fn describe_link(link: &str) -> String {
-    match io::stdout().is_terminal() {
-        true => format!("\nlink  {link}\nThe link signs one browser in, once."),
-        false => String::new(),
+    if io::stdout().is_terminal() {
+        format!("\nlink  {link}\nThe link signs one browser in, once.")
+    } else {
+        String::new()
     }
 }
 

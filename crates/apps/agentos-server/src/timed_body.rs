@@ -1,4 +1,4 @@
-//! The body of a request, with a limit on its time.
+//! The body of a request, with limits on its time and its size.
 //!
 //! Owns: the one timer of a body that has not ended. Never: reads a body that nobody reads.
 
@@ -11,6 +11,9 @@ use axum::BoxError;
 use axum::body::{Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
+
+/// Largest body of a request: an answer of a model may be 10 MB.
+pub const LARGEST_BODY: usize = 12 << 20;
 
 /// Body that fails if it has not ended in time. The time begins when somebody waits for a piece of it.
 pub struct TimedBody<B> {

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use crate::fault::RequestFault;
 use crate::judge::RequestRefusal;
 use crate::rest::{self, RestFault};
-use crate::routes::LARGEST_BODY;
+use crate::timed_body::LARGEST_BODY;
 use crate::v1::write_fault;
 
 /// Converts a failure for a client. The hint is part of the message: clients show nothing else.

@@ -18,7 +18,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 
-use crate::desk::SharedDesk;
+use crate::desk::{Lane, SharedDesk};
 use crate::metrics::AnswerEnd;
 use crate::rest;
 use crate::v1::{ReceivedBody, add_header, write_cost, write_fault, write_turn_fault};
@@ -88,7 +88,9 @@ async fn count_request(
     turn: &RunId,
 ) -> Result<TokenCount, EffectError> {
     let (name, chat, own) = (request.model.clone(), request.chat.clone(), turn.clone());
-    let prepared = desk.call(move |desk| desk.models.prepare_count(&name, chat, &own));
+    let prepared = desk.call_in(Lane::Models, move |desk| {
+        desk.models.prepare_count(&name, chat, &own)
+    });
     match prepared.await.map_err(|fault| fault.error)? {
         Some(call) => call.count_tokens().await,
         None => Ok(TokenCount::Estimated(estimate_request(&request.chat))),
@@ -133,6 +135,8 @@ async fn ask_server(
     turn: &RunId,
 ) -> Result<SideAnswer, EffectError> {
     let (name, own) = (name.to_owned(), turn.clone());
-    let prepared = desk.call(move |desk| desk.models.prepare_side(&name, side, &own));
+    let prepared = desk.call_in(Lane::Models, move |desk| {
+        desk.models.prepare_side(&name, side, &own)
+    });
     prepared.await.map_err(|fault| fault.error)?.send().await
 }

@@ -17,9 +17,8 @@ use sha2::{Digest as _, Sha256};
 use crate::desk::{Lane, SharedDesk};
 use crate::fault::RequestFault;
 use crate::page::{SentForm, SignedIn};
+use crate::timed_body::LARGEST_BODY;
 
-/// Largest form of a person: an answer of a model may be 10 MB.
-const LARGEST_FORM: usize = 12 << 20;
 /// Largest form for signing in, which anybody can send.
 const LARGEST_SIGN_IN: usize = 4 << 10;
 /// Members that are no part of what is signed.
@@ -45,7 +44,7 @@ pub async fn require_signature(
     path: &str,
     body: Body,
 ) -> Result<Body, RequestFault> {
-    let bytes = to_bytes(body, LARGEST_FORM).await.map_err(|_| broken())?;
+    let bytes = to_bytes(body, LARGEST_BODY).await.map_err(|_| broken())?;
     let form = SentForm::parse(&bytes);
     if needs_none(path, &form) {
         return Ok(Body::from(bytes));

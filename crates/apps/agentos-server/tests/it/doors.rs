@@ -3,7 +3,7 @@
 use agentos_testkit::http::RawAnswer;
 use agentos_testkit::repo::{TestRepo, make_dir, write_file};
 
-use crate::support::{FIX, LIB, Person, Sent, Service, encode, hidden};
+use crate::support::{FIX, LIB, Person, Sent, Service, encode, hidden, read_cookie};
 
 /// Effects that need a person, on a request.
 fn list_effects(run: &str) -> Vec<String> {
@@ -306,15 +306,7 @@ fn a_device_does_nothing_that_it_did_not_sign() {
     assert_eq!(service.post_form("/signin", "", &[("code", &code)]).status, 401);
     let signed = at_device(&service, ("POST", "/signin"), "", &[("code", &code)]);
     assert_eq!(signed.status, 303, "{}", signed.body);
-    let line = signed.header("set-cookie").unwrap();
-    let cookie = line
-        .split_once('=')
-        .unwrap()
-        .1
-        .split_once(';')
-        .unwrap()
-        .0
-        .to_owned();
+    let cookie = read_cookie(&signed);
     let home = at_device(&service, ("GET", "/"), &cookie, &[]).body;
     let form = hidden(&home, "form");
     // Neither session counts at the other's name.

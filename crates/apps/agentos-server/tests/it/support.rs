@@ -289,16 +289,7 @@ impl Service {
     pub fn sign_in_with(&self, code: &str) -> Person {
         let signed = self.post_form("/signin", "", &[("code", code)]);
         assert_eq!(signed.status, 303, "{}", signed.body);
-        let line = signed.header("set-cookie").unwrap();
-        assert!(line.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{line}");
-        let cookie = line
-            .split_once('=')
-            .unwrap()
-            .1
-            .split_once(';')
-            .unwrap()
-            .0
-            .to_owned();
+        let cookie = read_cookie(&signed);
         let form = hidden(&self.get("/", &cookie).body, "form");
         Person { cookie, form }
     }
@@ -353,6 +344,14 @@ impl Drop for Service {
 fn open_host(cli: &Cli, folder: &Path) -> Host {
     let vars = [("HOME".to_owned(), cli.home().display().to_string())];
     Host::new(Environment::new(vars, folder.to_owned()))
+}
+
+/// Returns the value of the cookie that an answer sets.
+pub fn read_cookie(signed: &RawAnswer) -> String {
+    let line = signed.header("set-cookie").unwrap();
+    assert!(line.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{line}");
+    let (_, value) = line.split_once('=').unwrap();
+    value.split_once(';').unwrap().0.to_owned()
 }
 
 /// Makes a token for a repository, as `agentos serve token add` does.
