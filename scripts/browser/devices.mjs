@@ -196,6 +196,10 @@ check("a signed approval lands, and its signature is on the tape", async () => {
   assert.ok(readSource("src/total.rs").includes(LANDED));
   const { json } = await callApi("GET", "/api/evidence");
   assert.equal(json.ok, true, JSON.stringify(json.findings));
+  // The pairing is on the tape as well, so nobody has to ask whose key it is.
+  assert.ok(!json.notes.some((note) => note.includes("whose it is")), JSON.stringify(json.notes));
+  await first.goto(`${input.url}/runs`);
+  await first.getByText("pair the device phone <b>").waitFor();
   await device.waitForURL(/\/runs\//);
   await device.getByText("signed on phone <b>").waitFor();
   await device.getByRole("button", { name: "Undo" }).click();
@@ -205,6 +209,8 @@ check("a revoked device is signed out, and its signature counts no more", async 
   await first.goto(`${input.url}/devices`);
   await first.getByRole("button", { name: "Revoke phone" }).click();
   await first.getByText("revoked").first().waitFor();
+  await first.goto(`${input.url}/runs`);
+  await first.getByText("revoke the device phone <b>").waitFor();
   await device.goto(`${input.device}/`);
   await device.waitForURL(`${input.device}/signin`);
   // Signed in again, the browser still has its key.

@@ -268,17 +268,40 @@ def turn_case(name, expected, **changed):
     resealed(name, expected, body=body, kind="turn")
 
 
-def consent_case(name, expected, proof=None, key=MINE, **changed):
-    """Registers a case of own evidence that ends with an approval that a device signed."""
+def signed_approval(key, proof):
+    """Returns the body of an approval that this key signed. Members of `proof` replace its proof's."""
     hashes = {"diff_sha256": "1" * 64, "base_commit": "2" * 40, "policy_sha256": "3" * 64, "target_ref": "refs/heads/main",
               "writes": "commit-and-work-tree"}
     statement = (f"agentos approval 1\nrequest run-a\ndiff {'1' * 64}\nbase {'2' * 40}\npolicy {'3' * 64}\n"
                  f"ref refs/heads/main\nwrites commit-and-work-tree\nrendering {'4' * 64}\n")
     signed = {"device": "phone", "key": MINE.line, "rendering_sha256": "4" * 64,
               "signature": base64.b64encode(key.key.sign(statement.encode())).decode()}
-    consent = {"who": "A", "when": TS, "how": "page", "hashes": hashes, "proof": signed | (proof or {})}
-    body = {"given": True, "hashes": hashes, "consent": consent, "request": None, "answers": "run-a"} | changed
-    resealed(name, expected, body=body, kind="consent")
+    consent = {"who": "A", "when": TS, "how": "page", "hashes": hashes, "proof": signed | proof}
+    return {"given": True, "hashes": hashes, "consent": consent, "request": None, "answers": "run-a"}
+
+
+def consent_case(name, expected, proof=None, key=MINE, **changed):
+    """Registers a case of own evidence that ends with an approval that a device signed."""
+    resealed(name, expected, body=signed_approval(key, proof or {}) | changed, kind="consent")
+
+
+def device(owner, standing, **changed):
+    """Returns the body of an answer that pairs or revokes a device."""
+    return {"given": True, "consent": {"who": "A", "when": TS, "how": "pair"},
+            "device": {"name": "phone", "key": owner.line, "standing": standing} | changed}
+
+
+def device_case(name, expected, *bodies):
+    """Registers a case of own evidence with answers about devices, and then an approval that the device of `MINE` signed."""
+
+    def recipe(folder):
+        tape = whole()
+        for body in bodies:
+            tape.add("consent", body, "run-c")
+        tape.add("consent", signed_approval(MINE, {}), "run-c")
+        return own(folder, tape)
+
+    case(expected, name=name)(recipe)
 
 
 def text_case(name, expected, *records):
@@ -337,6 +360,13 @@ consent_case("approval-of-something-else-shown", "signature-invalid", {"renderin
 consent_case("approval-with-a-blank", "signature-invalid", {"rendering_sha256": "4 4"})
 consent_case("approval-without-a-key", "signature-invalid", {"key": ""})
 consent_case("approval-with-a-broken-signature", "signature-invalid", {"signature": "AAAA"})
+device_case("device-paired", "", device(OTHER, "paired"), device(MINE, "paired"))
+device_case("device-not-paired", "device-unknown", device(OTHER, "paired"))
+device_case("device-revoked", "device-unknown", device(MINE, "paired"), device(MINE, "revoked"))
+device_case("device-paired-again", "device-unknown", device(MINE, "revoked"), device(MINE, "paired"))
+device_case("device-of-no-standing", "device-unknown", device(OTHER, "paired"), device(MINE, "trusted"))
+device_case("device-declined", "device-unknown", device(OTHER, "paired"), device(MINE, "paired") | {"given": False})
+device_case("device-of-no-key", "", device(MINE, "paired", key="ssh-ed25519 AAAA"))
 consent_case("approval-without-a-signature", "signature-invalid", {"signature": None})
 turn_case("turn-cost", "")
 turn_case("turn-cost-of-other-tokens", "cost-wrong", usage={"input_tokens": 201, "output_tokens": 100})

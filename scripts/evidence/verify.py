@@ -38,6 +38,8 @@ GENESIS = "sha256:" + "0" * 64
 NAMESPACE = b"agentos-evidence"
 LISTED = ["README.txt", "allowed_signers", "head.json", "index.html", "tape.jsonl"]
 MOST_LINE, MOST_HEAD, MOST_BLOB, MOST_KEYS = 1 << 20, 64 << 10, 256 << 20, 1 << 20
+# Keys of devices that are remembered. A person has a few.
+MOST_DEVICES = 10_000
 MOST_SIGNATURE, MOST_KEPT, MOST_SEARCHES, MOST_NESTING, BUDGET = 4 << 10, 1000, 16, 64, 64 << 20
 MOST_COMMITS, MOST_CHANGES, MOST_CONTENT, MOST_STEPS, MOST_COMPARED = 100_000, 20_000, 16 << 20, 8_000_000, 1000
 
@@ -625,6 +627,19 @@ def wrong_proof(body):
         return True
 
 
+def paired_device(body):
+    """Returns the key on the wire that a person pairs or revokes with this answer, and its standing. `None` for every other answer."""
+    if not isinstance(body, dict) or not isinstance(body.get("device"), dict) or body.get("given") is not True:
+        return None
+    device = body["device"]
+    if device.get("standing") not in ("paired", "revoked"):
+        return None
+    try:
+        return public_key(device["key"]), device["standing"]
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError):
+        return None
+
+
 class Verification:
     """One pass over a tape, with its findings."""
 
@@ -645,7 +660,7 @@ class Verification:
         self.kept = {mark for _, evidence, marks in known if not evidence for mark in marks}
         self.claims = {evidence for _, evidence, _ in known if evidence} if claims is None else claims
         self.named, self.intents, self.recorded = {evidence for _, evidence, _ in known if evidence}, {}, set()
-        self.texts = {}
+        self.texts, self.devices = {}, {}
         self.receipts, self.has_any, self.gone, self.room, self.moved = 0, False, [], BUDGET, {}
 
     def tell(self, kind, line=None):
@@ -764,12 +779,27 @@ class Verification:
             self.tell("cost-wrong", at)
         elif kind == "consent" and wrong_proof(body):
             self.tell("signature-invalid", at)
+        elif kind == "consent":
+            self.take_device(at, body)
         elif kind == "removed" and isinstance(body, dict) and isinstance(body.get("blobs"), list):
             for name in body["blobs"]:
                 if isinstance(name, str):
                     self.texts.pop(name, None)
         for name in references([body]):
             self.check_blob(at, name, kind in ("turn", "session"))
+
+    def take_device(self, at, body):
+        """Notes the device that an answer pairs or revokes, and checks whose key signed an approval."""
+        found = paired_device(body)
+        if found and (len(self.devices) < MOST_DEVICES or found[0] in self.devices):
+            # Whoever has a revoked key may have it still, so a later pairing changes nothing.
+            if self.devices.get(found[0]) != "revoked":
+                self.devices[found[0]] = found[1]
+        consent = body.get("consent") if isinstance(body, dict) else None
+        if isinstance(consent, dict) and "proof" in consent and self.devices:
+            # A tape of earlier versions names no device at all.
+            if self.devices.get(public_key(consent["proof"]["key"])) != "paired":
+                self.tell("device-unknown", at)
 
     def take_checkpoint(self, at, record, known):
         """Checks the signature of a checkpoint, which ends its run."""

@@ -193,6 +193,10 @@ impl ServiceDoor {
             port => format!("{digits}.{PAGE_DOMAIN}:{port}"),
         };
         let host = host.with_repository(Some(known.folder.clone()));
+        // A device may have been revoked on the page of another repository.
+        if let Err(error) = host.record_devices() {
+            tracing::warn!(code = %error.code, "the devices are not on the tape: {}", error.message);
+        }
         let metrics = Arc::clone(&self.metrics);
         let names = (page, self.fixed.as_slice(), self.devices.as_slice());
         let open = Arc::new(OpenDesk::new(host, known, metrics, names, policies));

@@ -313,6 +313,15 @@ impl RunSummary {
             RecordKind::Consent => {
                 self.asked_until = text("/request/expires").or(self.asked_until.take());
                 self.answers = text("/answers").or(self.answers.take());
+                if let Some(device) = text("/device/name") {
+                    let verb = text("/consent/how").unwrap_or_default();
+                    self.task = Some(
+                        format!("{verb} the device {device}")
+                            .chars()
+                            .take(LONGEST_TITLE)
+                            .collect(),
+                    );
+                }
             }
             // A checkpoint without a key says why it is not signed.
             RecordKind::Checkpoint => {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::head::{self, HeadFile};
 use crate::line_view::LineView;
 use crate::record::MAX_LINE;
-use crate::{EvidenceError, Record, RecordKind, Store, TapeMark, plain_file, segments};
+use crate::{EvidenceError, PairedKeys, Record, RecordKind, Store, TapeMark, plain_file, segments};
 
 /// Iterator over the records of a tape, from the first to the last. It ends after the first line that cannot be read.
 #[derive(Debug)]
@@ -44,6 +44,21 @@ impl Store {
     /// When the tape cannot be opened. A missing tape is no error and has no records.
     pub fn records(&self) -> Result<RecordIter, EvidenceError> {
         self.records_with(|_| true)
+    }
+
+    /// Reads the devices that the tape has paired and revoked.
+    ///
+    /// # Errors
+    /// When the tape cannot be read.
+    pub fn paired_keys(&self) -> Result<PairedKeys, EvidenceError> {
+        let mut keys = PairedKeys::default();
+        for record in self.records_with(|kind| kind == RecordKind::Consent)? {
+            let record = record?;
+            if record.kind == RecordKind::Consent {
+                keys.take(&record.body);
+            }
+        }
+        Ok(keys)
     }
 
     /// Reads all records, and parses the bodies of some kinds only.

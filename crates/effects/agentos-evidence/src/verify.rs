@@ -165,6 +165,8 @@ pub enum Tampering {
     SignatureInvalid,
     /// A checkpoint is signed by a key that is not trusted here.
     KeyUnknown,
+    /// An approval is signed by the key of a device that the tape revoked before, or that it does not pair although it pairs others.
+    DeviceUnknown,
     /// A run has no signature that counts, and signatures are required.
     RunUnsigned,
     /// A record in form 1 follows one in form 2. In form 1, kind, time and run could be changed if the body is left out.
@@ -203,6 +205,7 @@ impl Tampering {
             | Self::CommitWithoutEvidence
             | Self::SignatureInvalid
             | Self::KeyUnknown
+            | Self::DeviceUnknown
             | Self::RunUnsigned
             | Self::RecordUnproved
             | Self::ExportUnsigned

@@ -4,7 +4,7 @@
 //! Every body is a plain struct with a version of its record; nothing is flattened.
 
 use agentos_api::{ContextReport, NextStep};
-use agentos_evidence::RecordKind;
+use agentos_evidence::{DeviceBody, RecordKind};
 use agentos_landing::{LandingReport, Refusal};
 use agentos_policy::{ApprovalHashes, Consent, Decision, ToolFacts};
 use agentos_tool::{ContextFile, ExecutionMode, FileRead, FinishReason, Timestamp, ToolResult};
@@ -39,6 +39,8 @@ pub enum FlowBody {
     Decision(Kept<DecisionBody<'static>>),
     /// A person's answer to a request for consent.
     Consent(Kept<ConsentBody<'static>>),
+    /// A device that a person paired or revoked.
+    Device(DeviceBody),
     /// The end of a run without a change, with the reason.
     Refusal(Kept<RefusalBody<'static>>),
 }

@@ -3,6 +3,8 @@
 //! Owns: the file, and the check of a signature before a change lands. Never: has the private key of a device, or trusts one by
 //! itself: a person adds each of them.
 
+mod recorded;
+
 use std::path::PathBuf;
 
 use agentos_engine::Cause;

@@ -268,6 +268,7 @@ fn tampering_word(finding: &agentos_host::Finding) -> &'static str {
         Tampering::CommitWithoutEvidence => "commit without evidence",
         Tampering::SignatureInvalid => "signature invalid",
         Tampering::KeyUnknown => "key unknown",
+        Tampering::DeviceUnknown => "device unknown",
         Tampering::RunUnsigned => "not signed",
         Tampering::FormDowngraded => "older form",
         Tampering::RecordUnproved => "not proved",

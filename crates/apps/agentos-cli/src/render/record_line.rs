@@ -60,7 +60,14 @@ pub fn describe_record(record: &Record) -> (&'static str, String) {
         RecordKind::Decision => (style::BOLD, describe_decision(body)),
         RecordKind::Consent => {
             let given = body.pointer("/given").and_then(Value::as_bool) == Some(true);
-            let words = if given {
+            let device = text("/device/name");
+            let words = if given && !device.is_empty() {
+                format!(
+                    "{} {} the device {device}",
+                    text("/consent/who"),
+                    text("/device/standing")
+                )
+            } else if given {
                 format!("given by {} ({})", text("/consent/who"), text("/consent/how"))
             } else {
                 "not given".to_owned()

@@ -157,8 +157,11 @@ pub async fn change_devices(
                 let what = "this device does not ask any more, or it is the one in your hand";
                 RequestFault::new(StatusCode::CONFLICT, "no-pairing", what)
             })?;
-            desk.call(move |desk| desk.host.add_device(&asked.name, &asked.key))
-                .await?;
+            desk.call(move |desk| {
+                desk.host.add_device(&asked.name, &asked.key)?;
+                desk.host.record_devices()
+            })
+            .await?;
         }
         "refuse" => {
             desk.access.take_pairing(&person.cookie, &id);
@@ -166,6 +169,7 @@ pub async fn change_devices(
         "revoke" => {
             desk.call(move |desk| desk.host.revoke_device(&id)).await?;
             desk.access.end_device_sessions();
+            desk.call(|desk| desk.host.record_devices()).await?;
         }
         "end" => desk.access.end_session(&id),
         _ => {
@@ -267,13 +271,16 @@ pub async fn check_proof(
     let (key, signature) = (device_key(key).unwrap_or_default(), signature.to_owned());
     let (request, hashes, rendering) = (request.to_owned(), hashes.clone(), rendering.to_owned());
     let check = move |desk: &crate::desk::ServiceDesk| {
-        desk.host.check_approval(DeviceApproval {
+        let proof = desk.host.check_approval(DeviceApproval {
             request: &request,
             hashes: &hashes,
             rendering_sha256: &rendering,
             key: &key,
             signature: &signature,
-        })
+        })?;
+        // Before the approval: a tape that names no device of the signature would not verify.
+        desk.host.record_devices()?;
+        Ok(proof)
     };
     desk.call_in(Lane::Consent, check).await.map(Some)
 }

@@ -27,6 +27,7 @@ use super::{Finding, Tampering, VerifyChecks};
 use crate::approval::find_wrong_proof;
 use crate::head::{self, HeadFile};
 use crate::line_view::LineView;
+use crate::paired::PairedKeys;
 use crate::record::{GENESIS, RecordForm};
 use crate::runs::{LineEnd, TapeLines, fact_of};
 use crate::{EvidenceError, RecordKind, Store, blob};
@@ -62,6 +63,7 @@ pub(super) struct ChainReport {
     pub pins: CommitPins,
     pub signed: CheckpointTotals,
     answers: RequestAnswers,
+    devices: PairedKeys,
     seen_blobs: RecentBlobs,
     texts: MissingTexts,
 }
@@ -165,6 +167,7 @@ impl ChainReport {
             pins: CommitPins::new(checks),
             signed: CheckpointTotals::new(checks),
             answers: RequestAnswers::default(),
+            devices: PairedKeys::default(),
             seen_blobs: RecentBlobs::default(),
             texts: MissingTexts::new(),
         }
@@ -271,8 +274,23 @@ impl ChainReport {
         if let Some(detail) = find_wrong_proof(&body).filter(|_| is_consent) {
             self.findings
                 .push(Finding::new(Tampering::SignatureInvalid, Some(at), detail));
+        } else if is_consent {
+            self.check_device(at, &body);
         }
         self.check_blobs(at, record.kind, &body, blobs)
+    }
+
+    /// Checks whose key signed an approval, or notes which key a person pairs or revokes here.
+    fn check_device(&mut self, at: u64, body: &Value) {
+        self.devices.take(body);
+        match self.devices.check_signer(body) {
+            Ok(()) => {}
+            Err((true, detail)) => {
+                self.findings
+                    .push(Finding::new(Tampering::DeviceUnknown, Some(at), detail));
+            }
+            Err((false, detail)) => push_note(&mut self.notes, format!("line {at}: {detail}")),
+        }
     }
 
     /// Reports the texts that are gone, after the last record.
