@@ -14,11 +14,10 @@
 
 mod choice;
 mod signed;
+mod stopped;
 
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use agentos_client_wires::ClientWire;
@@ -35,11 +34,12 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 use tokio::runtime::Handle;
-use tokio::task::{JoinError, JoinHandle};
 use tower::ServiceExt as _;
 
 use self::choice::{choose_repository, take_repository};
+use self::stopped::StoppedOnDrop;
 use crate::access::SessionKind;
+use crate::caller::CallerToken;
 use crate::connections::SeatName;
 use crate::desk::{ServiceDesk, SharedDesk};
 use crate::facts::{find_cookie, find_token, list_hosts, read_facts};
@@ -375,12 +375,13 @@ impl ServiceDoor {
         if caller == CallerKind::Token
             && let Some(token) = arrival.token
         {
+            parts.extensions.insert(CallerToken(token.name.clone()));
             parts.extensions.insert(AgentToken(token.name));
         }
         let routes = open.map_or_else(|| self.user.routes.clone(), |open| open.routes.clone());
         let answer = routes.oneshot(Request::from_parts(parts, body));
         if arrival.facts.kind == RequestKind::Agent {
-            let task = StoppedOnDrop(self.agents.spawn(answer));
+            let task = StoppedOnDrop::new(self.agents.spawn(answer));
             let lost = |_| {
                 let what = "the call ended without a result";
                 RequestFault::new(StatusCode::INTERNAL_SERVER_ERROR, "run-lost", what)
@@ -464,23 +465,6 @@ fn session_kind(door: Option<DoorKind>) -> SessionKind {
     match door {
         Some(DoorKind::Device) => SessionKind::Device,
         Some(DoorKind::Page | DoorKind::Fixed | DoorKind::Socket) | None => SessionKind::Usual,
-    }
-}
-
-/// Task that is stopped when its client goes away.
-struct StoppedOnDrop<T>(JoinHandle<T>);
-
-impl<T> Future for StoppedOnDrop<T> {
-    type Output = Result<T, JoinError>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context)
-    }
-}
-
-impl<T> Drop for StoppedOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

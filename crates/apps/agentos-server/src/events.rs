@@ -1,7 +1,13 @@
-//! Events: the records of the tape as server-sent events, resumed with `Last-Event-ID`.
+//! Events: the records of the tape as server-sent events, resumed with `Last-Event-ID`, and the steps of running turns.
 //!
-//! Owns: the stream. Never: keeps a queue for a listener: each takes what it has not received yet when it can, so a slow one misses
-//! nothing and holds nobody up.
+//! Owns: the stream. Never: keeps a queue for a listener: each takes the records that it has not received yet when it can, so a slow
+//! listener misses no record and holds no other listener up.
+//!
+//! | event | data | number |
+//! |---|---|---|
+//! | `record` | a record of the tape | `id`, for `Last-Event-ID` |
+//! | `turn` | a step of a turn: its text, its tools, its end | none: the session has the turn when it has ended |
+//! | `missed` | the number of steps that this listener was too slow for | none |
 
 use std::time::Duration;
 
@@ -11,11 +17,13 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 
 use crate::desk::SharedDesk;
 use crate::event_hub::{EventMark, MOST_EVENTS};
 use crate::fault::RequestFault;
+use crate::talks::TalkEvent;
 
 /// Time without an event after which a comment is sent, so that a connection whose other end is gone is noticed.
 const QUIET_TIME: Duration = Duration::from_secs(15);
@@ -27,16 +35,24 @@ struct ListenerState {
     /// Last event that was sent.
     sent: EventMark,
     newest: watch::Receiver<EventMark>,
+    talks: broadcast::Receiver<TalkEvent>,
+    /// True if only turns of the repository's own sessions are shown.
+    is_bound: bool,
     /// Place on the tape after that event. `None` if the last events were not read from there.
     place: Option<TapePlace>,
     is_first: bool,
 }
 
-/// Streams the records after the one that `Last-Event-ID` names; without it, those from now on.
+/// Streams the records after the one that `Last-Event-ID` names; without it, the records from now on. `is_bound` is true if only turns of the
+/// repository's own sessions are shown.
 ///
 /// # Errors
 /// If too many listen already.
-pub async fn stream_events(desk: SharedDesk, headers: &HeaderMap) -> Result<Response, RequestFault> {
+pub async fn stream_events(
+    desk: SharedDesk,
+    is_bound: bool,
+    headers: &HeaderMap,
+) -> Result<Response, RequestFault> {
     let Some(place) = desk.events.take_place() else {
         let what = "too many programs listen to events already";
         return Err(RequestFault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", what));
@@ -51,6 +67,8 @@ pub async fn stream_events(desk: SharedDesk, headers: &HeaderMap) -> Result<Resp
         ..now
     };
     let state = ListenerState {
+        talks: desk.talks.listen(),
+        is_bound,
         desk,
         _listener: place,
         sent,
@@ -87,12 +105,27 @@ async fn next_piece(mut state: ListenerState) -> Option<(Bytes, ListenerState)> 
                 return Some((Bytes::from(text), state));
             }
         }
-        match tokio::time::timeout(QUIET_TIME, state.newest.changed()).await {
-            Ok(Ok(())) => {}
-            // The desk is gone: the service ends.
-            Ok(Err(_)) => return None,
-            Err(_) => return Some((Bytes::from_static(b": \n\n"), state)),
-        }
+        let ListenerState {
+            newest,
+            talks,
+            is_bound,
+            ..
+        } = &mut state;
+        let piece = tokio::select! {
+            changed = newest.changed() => match changed {
+                Ok(()) => continue,
+                // The desk is gone: the service ends.
+                Err(_) => return None,
+            },
+            step = talks.recv() => match step {
+                Ok(step) if *is_bound && !step.is_own => continue,
+                Ok(step) => format_step(&step),
+                Err(RecvError::Lagged(count)) => format!("event: missed\ndata: {{\"steps\":{count}}}\n\n"),
+                Err(RecvError::Closed) => return None,
+            },
+            () = tokio::time::sleep(QUIET_TIME) => ": \n\n".to_owned(),
+        };
+        return Some((Bytes::from(piece), state));
     }
 }
 
@@ -111,6 +144,11 @@ async fn list_next(state: &mut ListenerState) -> Option<Vec<TapeEvent>> {
     let (events, next) = read.await.ok()?;
     state.place = Some(next);
     Some(events)
+}
+
+fn format_step(step: &TalkEvent) -> String {
+    let data = serde_json::to_string(step).unwrap_or_default();
+    format!("event: turn\ndata: {data}\n\n")
 }
 
 fn format_event(event: &TapeEvent) -> String {

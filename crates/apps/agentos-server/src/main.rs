@@ -16,6 +16,7 @@
 
 mod access;
 mod args;
+mod caller;
 mod connections;
 mod desk;
 mod door;
@@ -30,10 +31,12 @@ mod metrics;
 mod openapi;
 mod page;
 mod rest;
+mod rest_talk;
 mod routes;
 mod serve;
 mod talks;
 mod timed_body;
+mod turns;
 mod v1;
 mod v1_fault;
 mod v1_side;

@@ -70,6 +70,8 @@ const APPROVAL: &str = r#"{"type":"object","additionalProperties":false,"require
 const DENIAL: &str = r#"{"type":"object","additionalProperties":false,"properties":{"comment":{"type":["string","null"],"maxLength":1000,"description":"reason, which whoever proposed the change can read"}}}"#;
 /// Body of a proposal.
 const PROPOSAL: &str = r#"{"type":"object","additionalProperties":false,"required":["answer"],"properties":{"answer":{"type":"string","description":"a diff, or a model's whole reply"},"message":{"type":["string","null"],"description":"commit message"}}}"#;
+/// Body of a message to a conversation.
+const MESSAGE: &str = r#"{"type":"object","additionalProperties":false,"required":["text"],"properties":{"text":{"type":"string","pattern":"\\S"},"model":{"type":["string","null"],"description":"provider, pool or model; without it, the one of the last turn answers"},"reads":{"type":"boolean","description":"true lets models read the repository and propose changes from now on"}}}"#;
 /// Body of a request of OpenAI's clients; their own document describes it further.
 const OPENAI: &str = r#"{"type":"object","required":["model","messages"],"properties":{"model":{"type":"string"},"messages":{"type":"array","items":{"type":"object"}},"stream":{"type":"boolean"}}}"#;
 /// Body of a request for a response; OpenAI's own document describes it further.
@@ -139,6 +141,28 @@ const PATHS: &[ApiPath] = &[
         "Conversations",
         ApiShape::Published("chat-sessions"),
     ),
+    read(
+        "/api/sessions/{key}",
+        "One conversation with its messages",
+        ApiShape::Published("chat-session"),
+    ),
+    effect(
+        "/api/sessions/{key}/messages",
+        "Send a message; the steps of the answer are events",
+        Some(MESSAGE),
+        ApiShape::AnyObject,
+    ),
+    effect(
+        "/api/sessions/{key}/stop",
+        "Stop the answer that is being written",
+        None,
+        ApiShape::AnyObject,
+    ),
+    read(
+        "/api/models",
+        "Models and pools that can be named",
+        ApiShape::AnyObject,
+    ),
     read("/api/pools", "Pools of models", ApiShape::Published("pool-list")),
     read(
         "/api/cost",
@@ -157,7 +181,7 @@ const PATHS: &[ApiPath] = &[
     ),
     read(
         "/api/events",
-        "Records of the tape as they come; resumes after `Last-Event-ID`",
+        "Records of the tape as they come, resumed after `Last-Event-ID`, and the steps of running turns",
         ApiShape::Events,
     ),
     read("/api/openapi.json", "This document", ApiShape::AnyObject),

@@ -15,12 +15,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::caller::SentToken;
 use crate::desk::{Lane, SharedDesk};
 use crate::events::stream_events;
 use crate::fault::RequestFault;
 
 /// Most runs and sessions of a list.
-const MOST_ROWS: usize = 200;
+pub const MOST_ROWS: usize = 200;
 
 /// Answer as JSON, or a failure as JSON.
 pub type RestAnswer = Result<Response, RestFault>;
@@ -83,7 +84,10 @@ pub fn json(report: &impl Serialize) -> Response {
 }
 
 /// Reads a body.
-fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, RequestFault> {
+///
+/// # Errors
+/// If it has another form.
+pub fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, RequestFault> {
     // serde also reads a structure from an array, which the description of the API does not have.
     let object = serde_json::from_slice::<Map<String, Value>>(body);
     object
@@ -198,11 +202,6 @@ pub async fn undo_run(State(desk): State<SharedDesk>, Path(run): Path<String>) -
     ))
 }
 
-/// `GET /api/sessions`
-pub async fn list_sessions(State(desk): State<SharedDesk>) -> RestAnswer {
-    Ok(json(&desk.call(|desk| desk.host.list_sessions(MOST_ROWS)).await?))
-}
-
 /// `GET /api/pools`
 pub async fn list_pools(State(desk): State<SharedDesk>) -> RestAnswer {
     Ok(json(&desk.call(|desk| desk.host.list_pools()).await?))
@@ -235,8 +234,9 @@ pub async fn verify_evidence(State(desk): State<SharedDesk>) -> RestAnswer {
 }
 
 /// `GET /api/events`
-pub async fn listen(State(desk): State<SharedDesk>, headers: HeaderMap) -> Response {
-    stream_events(desk, &headers)
+pub async fn listen(State(desk): State<SharedDesk>, token: SentToken, headers: HeaderMap) -> Response {
+    // A token sees the turns of its repository's sessions alone.
+    stream_events(desk, token.is_some(), &headers)
         .await
         .unwrap_or_else(|fault| RestFault(fault).into_response())
 }

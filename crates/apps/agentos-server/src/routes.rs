@@ -15,7 +15,7 @@ use crate::page;
 use crate::rest;
 use crate::timed_body::LARGEST_BODY;
 use crate::v1_fault;
-use crate::{metrics, openapi};
+use crate::{metrics, openapi, rest_talk};
 use crate::{v1, v1_side};
 
 /// Headers of every answer. `same-origin` and not `no-referrer`, which would make browsers send `Origin: null` with forms
@@ -46,7 +46,11 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/api/runs", get(rest::list_runs))
         .route("/api/runs/{run}", get(rest::show_run))
         .route("/api/runs/{run}/undo", post(rest::undo_run))
-        .route("/api/sessions", get(rest::list_sessions))
+        .route("/api/models", get(rest_talk::list_models))
+        .route("/api/sessions", get(rest_talk::list_sessions))
+        .route("/api/sessions/{key}", get(rest_talk::show_session))
+        .route("/api/sessions/{key}/messages", post(rest_talk::say))
+        .route("/api/sessions/{key}/stop", post(rest_talk::stop))
         .route("/api/pools", get(rest::list_pools))
         .route("/api/cost", get(rest::show_cost))
         .route("/api/budgets", get(rest::list_budgets))

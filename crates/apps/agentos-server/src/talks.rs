@@ -1,19 +1,135 @@
 //! Turns of conversations that the page began and that run now.
 //!
-//! Owns: their text so far, for every page that shows them, and the bound on their number. Never: takes a turn itself.
+//! Owns: their text so far, for every page that shows them, their events for listeners, and the bound on their number. Never: takes a turn
+//! itself, or waits for a listener: a listener that is too slow is told how many events it has missed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentos_host::TurnEvent;
-use tokio::sync::{Notify, watch};
+use serde::Serialize;
+use tokio::sync::{Notify, broadcast, watch};
 
 /// Most turns that are known at once: running ones, and ended ones that failed and were not shown yet.
 const MOST_TURNS: usize = 32;
 
+/// Events that wait for a slow listener at most.
+const MOST_EVENTS: usize = 1024;
+
 /// The turns, by session.
-#[derive(Debug, Default)]
-pub struct OpenTalks(Mutex<HashMap<String, Arc<OpenTurn>>>);
+#[derive(Debug)]
+pub struct OpenTalks {
+    turns: Mutex<HashMap<String, Arc<OpenTurn>>>,
+    events: broadcast::Sender<TalkEvent>,
+}
+
+impl Default for OpenTalks {
+    fn default() -> Self {
+        Self {
+            turns: Mutex::default(),
+            events: broadcast::Sender::new(MOST_EVENTS),
+        }
+    }
+}
+
+/// Event of a turn, for programs that listen.
+#[derive(Debug, Clone, Serialize)]
+pub struct TalkEvent {
+    /// Session.
+    pub session: String,
+    /// Place among the events of the turn, 1 for the first.
+    pub number: u64,
+    /// True if the session belongs to the repository of the page.
+    #[serde(skip)]
+    pub is_own: bool,
+    /// The event.
+    #[serde(flatten)]
+    pub event: TalkStep,
+}
+
+/// Step of a turn. Texts are untrusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "step", rename_all = "kebab-case")]
+pub enum TalkStep {
+    /// The turn begins.
+    Begun {
+        /// Message of the person.
+        question: String,
+    },
+    /// Piece of the model's text.
+    Text {
+        /// The piece.
+        text: String,
+    },
+    /// Piece of the model's thinking.
+    Thinking {
+        /// The piece.
+        text: String,
+    },
+    /// The text so far does not count: another model answers, or the answer was cut off.
+    Discarded {
+        /// Code of the reason.
+        reason: String,
+    },
+    /// Note of this program.
+    Note {
+        /// The note.
+        note: String,
+    },
+    /// A tool is called.
+    ToolBegun {
+        /// Id of the call.
+        id: String,
+        /// Name of the tool.
+        name: String,
+        /// Arguments.
+        arguments: serde_json::Value,
+    },
+    /// The call has ended.
+    ToolEnded {
+        /// Id of the call.
+        id: String,
+        /// Name of the tool.
+        name: String,
+        /// True if it failed.
+        is_error: bool,
+    },
+    /// The turn has ended.
+    Ended {
+        /// Reason why there is no answer. `None` if there is one.
+        failure: Option<String>,
+    },
+}
+
+impl TalkStep {
+    /// Returns the step of an event. `None` for counts, which the session shows.
+    fn from_event(event: &TurnEvent) -> Option<Self> {
+        Some(match event {
+            TurnEvent::Text { text } => Self::Text { text: text.clone() },
+            TurnEvent::Thinking { text } => Self::Thinking { text: text.clone() },
+            TurnEvent::Discarded { reason } => Self::Discarded {
+                reason: reason.clone(),
+            },
+            TurnEvent::Note { note } => Self::Note { note: note.clone() },
+            TurnEvent::ToolBegun { id, name, arguments } => Self::ToolBegun {
+                id: id.clone(),
+                name: name.clone(),
+                arguments: arguments.clone(),
+            },
+            TurnEvent::ToolEnded {
+                id, name, is_error, ..
+            } => Self::ToolEnded {
+                id: id.clone(),
+                name: name.clone(),
+                is_error: *is_error,
+            },
+            TurnEvent::Compressed(_) => Self::Note {
+                note: "summarized earlier messages".to_owned(),
+            },
+            TurnEvent::Gauge(_) | TurnEvent::Usage(_) => return None,
+        })
+    }
+}
 
 /// Turn of a session.
 #[derive(Debug)]
@@ -22,8 +138,18 @@ pub struct OpenTurn {
     pub question: String,
     /// Wakes whoever should stop the turn.
     pub stop: Notify,
+    session: String,
+    events: broadcast::Sender<TalkEvent>,
+    told: Mutex<ToldEvents>,
     text: Mutex<TurnText>,
     changes: watch::Sender<u64>,
+}
+
+/// What listeners were told of a turn.
+#[derive(Debug, Default)]
+struct ToldEvents {
+    count: u64,
+    is_own: bool,
 }
 
 /// Text of a turn so far.
@@ -44,7 +170,7 @@ pub struct TurnText {
 impl OpenTalks {
     /// Begins a turn. `None` if one runs in this session, or there are too many.
     pub fn begin_turn(&self, session: &str, question: &str) -> Option<Arc<OpenTurn>> {
-        let mut turns = lock(&self.0);
+        let mut turns = lock(&self.turns);
         let runs = turns.get(session).is_some_and(|turn| !turn.read_text().is_done);
         if runs || turns.len() >= MOST_TURNS {
             return None;
@@ -52,6 +178,9 @@ impl OpenTalks {
         let turn = Arc::new(OpenTurn {
             question: question.to_owned(),
             stop: Notify::new(),
+            session: session.to_owned(),
+            events: self.events.clone(),
+            told: Mutex::default(),
             text: Mutex::default(),
             changes: watch::Sender::new(0),
         });
@@ -61,12 +190,17 @@ impl OpenTalks {
 
     /// Returns the turn of a session. `None` if there is none.
     pub fn find_turn(&self, session: &str) -> Option<Arc<OpenTurn>> {
-        lock(&self.0).get(session).cloned()
+        lock(&self.turns).get(session).cloned()
+    }
+
+    /// Listens to the events of all turns from now on.
+    pub fn listen(&self) -> broadcast::Receiver<TalkEvent> {
+        self.events.subscribe()
     }
 
     /// Forgets the turn of a session, if it has ended.
     pub fn forget_ended(&self, session: &str) {
-        let mut turns = lock(&self.0);
+        let mut turns = lock(&self.turns);
         if turns.get(session).is_some_and(|turn| turn.read_text().is_done) {
             turns.remove(session);
         }
@@ -84,8 +218,32 @@ impl OpenTurn {
         self.changes.subscribe()
     }
 
+    /// Notes that the turn begins. `is_own` says whether the session belongs to the repository of the page.
+    pub fn begin(&self, is_own: bool) {
+        lock(&self.told).is_own = is_own;
+        self.tell(TalkStep::Begun {
+            question: self.question.clone(),
+        });
+    }
+
+    /// Tells the listeners a step. Without a listener, nothing is kept.
+    fn tell(&self, event: TalkStep) {
+        // Sent under the lock, so that the events of a turn arrive in the order of their numbers.
+        let mut told = lock(&self.told);
+        told.count += 1;
+        let _ = self.events.send(TalkEvent {
+            session: self.session.clone(),
+            number: told.count,
+            is_own: told.is_own,
+            event,
+        });
+    }
+
     /// Adds an event of the turn.
     pub fn add_event(&self, event: TurnEvent) {
+        if let Some(step) = TalkStep::from_event(&event) {
+            self.tell(step);
+        }
         self.change_text(|text| match event {
             TurnEvent::Text { text: piece } => text.text.push_str(&piece),
             TurnEvent::Discarded { .. } => {
@@ -105,8 +263,9 @@ impl OpenTurn {
     pub fn end_turn(&self, failure: Option<String>) {
         self.change_text(|text| {
             text.is_done = true;
-            text.failure = failure;
+            text.failure = failure.clone();
         });
+        self.tell(TalkStep::Ended { failure });
     }
 
     fn change_text(&self, change: impl FnOnce(&mut TurnText)) {

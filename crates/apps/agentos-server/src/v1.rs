@@ -40,6 +40,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::Instant;
 
+use crate::caller::{SentToken, name_token};
 use crate::desk::{Lane, ServiceDesk, SharedDesk};
 use crate::metrics::AnswerEnd;
 use crate::rest;
@@ -68,18 +69,26 @@ struct ServedCall {
 pub type ReceivedBody = Result<Bytes, BytesRejection>;
 
 /// `POST /v1/chat/completions`
-pub async fn complete_chat(State(desk): State<SharedDesk>, body: ReceivedBody) -> Response {
-    answer_request(&desk, ClientWire::OpenAi, body).await
+pub async fn complete_chat(State(desk): State<SharedDesk>, token: SentToken, body: ReceivedBody) -> Response {
+    answer_request((&desk, token), ClientWire::OpenAi, body).await
 }
 
 /// `POST /v1/responses`
-pub async fn create_response(State(desk): State<SharedDesk>, body: ReceivedBody) -> Response {
-    answer_request(&desk, ClientWire::Responses, body).await
+pub async fn create_response(
+    State(desk): State<SharedDesk>,
+    token: SentToken,
+    body: ReceivedBody,
+) -> Response {
+    answer_request((&desk, token), ClientWire::Responses, body).await
 }
 
 /// `POST /v1/messages`
-pub async fn create_message(State(desk): State<SharedDesk>, body: ReceivedBody) -> Response {
-    answer_request(&desk, ClientWire::Anthropic, body).await
+pub async fn create_message(
+    State(desk): State<SharedDesk>,
+    token: SentToken,
+    body: ReceivedBody,
+) -> Response {
+    answer_request((&desk, token), ClientWire::Anthropic, body).await
 }
 
 /// `GET /v1/models`
@@ -135,7 +144,11 @@ fn describe_model(model: &OfferedModel) -> Value {
     })
 }
 
-async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: ReceivedBody) -> Response {
+async fn answer_request(
+    (desk, token): (&SharedDesk, SentToken),
+    wire: ClientWire,
+    body: ReceivedBody,
+) -> Response {
     let start = Instant::now();
     let body = body.map_err(|rejection| refuse_body(&rejection));
     let mut request = match body.and_then(|body| Ok(wire.read_request(&body)?)) {
@@ -145,11 +158,16 @@ async fn answer_request(desk: &SharedDesk, wire: ClientWire, body: ReceivedBody)
     // One id for the answer, the ledger and the header, so that each leads to the others.
     let turn = new_run();
     let chat = std::mem::take(&mut request.chat);
-    let call = match desk.models.prepare_open(&request.model, chat, &turn) {
+    let token = name_token(token);
+    let call = match desk
+        .models
+        .prepare_open(&request.model, chat, (&turn, token.as_deref()))
+    {
         Ok(call) => call,
         Err(chat) => {
             let (name, own) = (request.model.clone(), turn.clone());
-            let work = move |desk: &ServiceDesk| desk.models.prepare_call(&name, *chat, &own);
+            let work =
+                move |desk: &ServiceDesk| desk.models.prepare_call(&name, *chat, (&own, token.as_deref()));
             let prepared = desk.call_in(Lane::Models, work);
             match prepared.await {
                 Ok(call) => call,

@@ -18,6 +18,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 
+use crate::caller::{SentToken, name_token};
 use crate::desk::{Lane, SharedDesk};
 use crate::metrics::AnswerEnd;
 use crate::rest;
@@ -28,22 +29,26 @@ use crate::v1_fault::{refuse_body, to_client_fault};
 const WIRE_WORD: &str = "plain";
 
 /// `POST /v1/embeddings`
-pub async fn create_embeddings(State(desk): State<SharedDesk>, body: ReceivedBody) -> Response {
+pub async fn create_embeddings(
+    State(desk): State<SharedDesk>,
+    token: SentToken,
+    body: ReceivedBody,
+) -> Response {
     match read_body(body, PlainRequest::read_embeddings) {
         Ok(request) => {
             let side = SideRequest::Embeddings(request.fields.clone());
-            answer_plain(&desk, request, side).await
+            answer_plain((&desk, token), request, side).await
         }
         Err(fault) => write_fault(ClientWire::OpenAi, &fault),
     }
 }
 
 /// `POST /v1/completions`
-pub async fn complete_text(State(desk): State<SharedDesk>, body: ReceivedBody) -> Response {
+pub async fn complete_text(State(desk): State<SharedDesk>, token: SentToken, body: ReceivedBody) -> Response {
     match read_body(body, PlainRequest::read_completion) {
         Ok(request) => {
             let side = SideRequest::Completions(request.fields.clone());
-            answer_plain(&desk, request, side).await
+            answer_plain((&desk, token), request, side).await
         }
         Err(fault) => write_fault(ClientWire::OpenAi, &fault),
     }
@@ -98,9 +103,13 @@ async fn count_request(
 }
 
 /// Answers a request whose fields go to the server as they are.
-async fn answer_plain(desk: &SharedDesk, request: PlainRequest, side: SideRequest) -> Response {
+async fn answer_plain(
+    (desk, token): (&SharedDesk, SentToken),
+    request: PlainRequest,
+    side: SideRequest,
+) -> Response {
     let turn = new_run();
-    let answer = match ask_server(desk, &request.model, side, &turn).await {
+    let answer = match ask_server(desk, &request.model, side, (&turn, name_token(token))).await {
         Ok(answer) => answer,
         Err(error) => {
             desk.metrics.count_answer(WIRE_WORD, AnswerEnd::Failed);
@@ -132,11 +141,11 @@ async fn ask_server(
     desk: &SharedDesk,
     name: &str,
     side: SideRequest,
-    turn: &RunId,
+    (turn, token): (&RunId, Option<String>),
 ) -> Result<SideAnswer, EffectError> {
     let (name, own) = (name.to_owned(), turn.clone());
     let prepared = desk.call_in(Lane::Models, move |desk| {
-        desk.models.prepare_side(&name, side, &own)
+        desk.models.prepare_side(&name, side, (&own, token.as_deref()))
     });
     prepared.await.map_err(|fault| fault.error)?.send().await
 }

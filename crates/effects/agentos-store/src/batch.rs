@@ -55,8 +55,9 @@ impl StoreBatch<'_> {
         if let Some(session) = session {
             self.require_session(session, at)?;
         }
+        let counted = turn.counted_as();
         for (position, call) in turn.calls.iter().enumerate() {
-            self.add_call(at, position, session, turn.source, call)?;
+            self.add_call(at, position, counted.as_deref(), turn.source, call)?;
         }
         let Some(session) = session else {
             return Ok(());

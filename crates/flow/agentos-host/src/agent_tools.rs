@@ -195,6 +195,7 @@ impl AgentTools {
         let host = self.0.host.clone();
         let record = TurnRecord {
             session: None,
+            caller: None,
             source: TurnSource::Agent,
             repository: reads.first().map(|read| read.folder.clone()),
             runs: Vec::new(),

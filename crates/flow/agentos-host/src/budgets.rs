@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_ledger::{count_token, find_counted_token};
 use agentos_profile::Profile;
 use agentos_store::{BudgetAmount, BudgetStore, LedgerStore, RecordedSpending, SpendingQuery, parse_amount};
 use agentos_tool::{ExactCost, ExecutionMode, Timestamp};
@@ -26,6 +27,7 @@ use crate::error::usage_error;
 use crate::host::Host;
 use crate::ledger::{Ledger, store_error};
 use crate::own_file::{read_own_text, write_own_text};
+use crate::service_tokens::{ListedToken, TokenLife, TokenScope};
 use crate::tools::Tool;
 use guard::{BudgetGuard, GuardedModel};
 use meter::GuardedAdapter;
@@ -113,14 +115,14 @@ pub fn describe_calls(limit: &BudgetLimit, group: Option<&str>) -> String {
         guild,
     } = &limit.scope;
     let parts = [
-        ("session", session),
-        ("provider", provider),
-        ("model", model),
-        ("guild", guild),
+        name_counted(session.as_deref()),
+        ("provider", provider.as_deref()),
+        ("model", model.as_deref()),
+        ("guild", guild.as_deref()),
     ];
     let named = parts
         .into_iter()
-        .filter_map(|(kind, value)| Some(format!("{kind} {}", value.as_deref()?)));
+        .filter_map(|(kind, value)| Some(format!("{kind} {}", value?)));
     let each = limit.each.map(|each| match group {
         Some(group) => format!("each {}: {group}", each.name()),
         None => format!("each {}", each.name()),
@@ -129,6 +131,14 @@ pub fn describe_calls(limit: &BudgetLimit, group: Option<&str>) -> String {
     match named.is_empty() {
         true => "all".to_owned(),
         false => named.join(", "),
+    }
+}
+
+/// Returns the kind and the name of what calls are counted under: a session, or a token of the service.
+fn name_counted(session: Option<&str>) -> (&'static str, Option<&str>) {
+    match session.and_then(find_counted_token) {
+        Some(token) => ("token", Some(token)),
+        None => ("session", session),
     }
 }
 
@@ -212,7 +222,8 @@ impl Host {
     pub fn budget_report(&self) -> Result<BudgetReport, EffectError> {
         let file = find_file(self.environment())?;
         let now = SystemClock.now();
-        let budgets = read_budgets(self.environment())?;
+        let mut budgets = read_budgets(self.environment())?;
+        budgets.extend(self.list_token_limits(&budgets)?);
         let mut rows = Vec::new();
         if !budgets.is_empty() {
             let ledger = Ledger::open_existing(self)?;
@@ -242,6 +253,24 @@ impl Host {
             file: self.environment().shorten_below_home(&file),
             budgets: rows,
         })
+    }
+
+    /// Lists the limits of the tokens for models that have no budget of their own.
+    fn list_token_limits(&self, budgets: &[BudgetLimit]) -> Result<Vec<BudgetLimit>, EffectError> {
+        let tokens = self.list_service_tokens()?.tokens.into_iter();
+        let asks_models = |listed: &ListedToken| {
+            listed.token.scope == TokenScope::Models && listed.state != TokenLife::Ended
+        };
+        let counted = tokens
+            .filter(asks_models)
+            .map(|listed| count_token(&listed.token.name));
+        let has_budget = |name: &String| {
+            budgets
+                .iter()
+                .any(|limit| limit.scope.session.as_ref() == Some(name))
+        };
+        let without = counted.filter(|name| !has_budget(name));
+        Ok(without.map(|name| guard::limit_token(Some(&name))).collect())
     }
 
     fn save_budgets(&self, budgets: Vec<BudgetLimit>) -> Result<(), EffectError> {

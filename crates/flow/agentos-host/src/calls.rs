@@ -16,7 +16,7 @@ use crate::ledger::{Ledger, TurnLedger};
 use crate::options::ProviderChoice;
 
 pub(crate) use kept::KeptModels;
-pub(crate) use opened::{OpenedModel, ReadyModel};
+pub(crate) use opened::{OpenedModel, ReadyModel, SharedGuard};
 
 /// Desk that the calls of one front end share. Clones share it too.
 #[derive(Clone)]
@@ -24,6 +24,8 @@ pub(crate) struct CallDesk {
     pub(crate) host: Host,
     pub(crate) processes: ModelProcesses,
     pub(crate) ledger: TurnLedger,
+    /// Name of the service's token with which a program asks. `None` if no token is used.
+    pub(crate) token: Option<String>,
     /// Models that stay open between calls. `None` if each call opens its own.
     kept: Option<KeptModels>,
 }
@@ -38,6 +40,7 @@ impl CallDesk {
             host: host.clone(),
             processes: ModelProcesses::new(),
             ledger: TurnLedger::Single(Arc::new(Ledger::open(host)?)),
+            token: None,
             kept: None,
         })
     }
@@ -47,12 +50,13 @@ impl CallDesk {
         host: &Host,
         processes: &ModelProcesses,
         ledger: TurnLedger,
-        kept: &KeptModels,
+        (kept, token): (&KeptModels, Option<&str>),
     ) -> Self {
         Self {
             host: host.clone(),
             processes: processes.clone(),
             ledger,
+            token: token.map(str::to_owned),
             kept: Some(kept.clone()),
         }
     }

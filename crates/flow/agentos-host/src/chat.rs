@@ -15,7 +15,7 @@ use agentos_profile::Profile;
 use agentos_tool::{ExactCost, RunId, ToolError, ToolFailure, Usage};
 
 use crate::budgets::spend::CallSpend;
-use crate::calls::{CallDesk, OpenedModel, ReadyModel};
+use crate::calls::{CallDesk, OpenedModel, ReadyModel, SharedGuard};
 use crate::chat_report::ChatReport;
 use crate::error::usage_error;
 use crate::host::Host;
@@ -44,8 +44,10 @@ pub struct ChatSpec {
 pub struct ChatCall {
     desk: CallDesk,
     turn: RunId,
-    /// Model that is asked, with the guard of its budgets.
+    /// Model that is asked.
     ready: Arc<ReadyModel>,
+    /// Guard of the budgets that are about the call.
+    guard: SharedGuard,
     request: ChatRequest,
     /// Turn of a pool, and the member that is asked. `None` if the caller named a provider.
     pool: Option<(PoolTurn, PinnedMember)>,
@@ -123,8 +125,15 @@ impl ChatCall {
     ) -> Result<Self, EffectError> {
         let provider = pool.as_ref().map_or(named, |(_, pinned)| &pinned.provider);
         let ready = desk.open_model(provider)?;
+        let guard = ready.open_guard(&desk.host, desk.token.as_deref())?;
         let wanted = provider.max_output_tokens;
-        Ok(Self::with_model(desk, turn, request, (ready, wanted), pool))
+        Ok(Self::with_model(
+            desk,
+            turn,
+            request,
+            (ready, guard, wanted),
+            pool,
+        ))
     }
 
     /// Makes the call of a model that is open. `wanted` is the limit of the answer in tokens, if the caller sets one.
@@ -132,7 +141,7 @@ impl ChatCall {
         desk: CallDesk,
         turn: &RunId,
         request: ChatRequest,
-        (ready, wanted): (Arc<ReadyModel>, Option<u64>),
+        (ready, guard, wanted): (Arc<ReadyModel>, SharedGuard, Option<u64>),
         pool: Option<(PoolTurn, PinnedMember)>,
     ) -> Self {
         let output_tokens = ready.opened.limit_answer(wanted);
@@ -140,7 +149,7 @@ impl ChatCall {
             turn: turn.clone(),
             request: ChatRequest {
                 // An answer without a limit could cost more than what is reserved for it.
-                max_output_tokens: match ready.guard {
+                max_output_tokens: match guard {
                     Some(_) => Some(output_tokens),
                     None => wanted,
                 },
@@ -148,6 +157,7 @@ impl ChatCall {
             },
             desk,
             ready,
+            guard,
             pool,
         }
     }
@@ -200,7 +210,7 @@ impl ChatCall {
     /// Starts the answer. Nothing is sent before its first event is requested.
     #[must_use]
     pub fn start(&self) -> ChatAnswer<'_> {
-        let spend = CallSpend::new(self.ready.guard.clone());
+        let spend = CallSpend::new(self.guard.clone());
         let gate = Arc::<CallSpend>::clone(&spend);
         self.start_with(self.ready.opened.model.chat(&self.request, gate), spend)
     }
@@ -208,7 +218,7 @@ impl ChatCall {
     /// Starts the answer as [`ChatCall::start`] does, for a caller that needs only the whole of it.
     #[must_use]
     pub fn start_whole(&self) -> ChatAnswer<'_> {
-        let spend = CallSpend::new(self.ready.guard.clone());
+        let spend = CallSpend::new(self.guard.clone());
         let gate = Arc::<CallSpend>::clone(&spend);
         self.start_with(self.ready.opened.model.chat_whole(&self.request, gate), spend)
     }
@@ -349,6 +359,7 @@ impl ChatAnswer<'_> {
         }
         Some(TurnRecord {
             session: None,
+            caller: self.call.desk.token.clone(),
             source: TurnSource::Message,
             repository: None,
             runs: Vec::new(),

@@ -435,6 +435,7 @@ pub(crate) fn word_store(error: StoreError) -> EffectError {
 }
 
 /// Makes the error of a session that does not exist.
-pub(crate) fn unknown_session(key: &SessionKey) -> EffectError {
+#[must_use]
+pub fn unknown_session(key: &SessionKey) -> EffectError {
     EffectError::new(Cause::Usage, "no-session", format!("there is no session `{key}`"))
 }

@@ -185,6 +185,7 @@ pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
 pub use conversation::{
     Conversation, SummarySpec, ToolChoice, TurnReport, TurnSpec, WithheldReads, find_turn_fault,
+    unknown_session,
 };
 pub use costs::{CostReport, RebuildReport};
 pub use devices::{DeviceAddress, DeviceApproval, PairedDevice, PairingFacts, device_key, pairing_code};

@@ -100,7 +100,7 @@ impl ServiceModels {
         }
     }
 
-    /// Prepares a request to a model that is open, without waiting.
+    /// Prepares a request to a model that is open, without waiting. `token` is the name of the token with which it came.
     ///
     /// # Errors
     /// The request, if settings must be read first: then [`ServiceModels::prepare_call`] prepares it.
@@ -108,17 +108,18 @@ impl ServiceModels {
         &self,
         name: &str,
         request: ChatRequest,
-        turn: &RunId,
+        (turn, token): (&RunId, Option<&str>),
     ) -> Result<ChatCall, Box<ChatRequest>> {
         let ready = self.kept.find_named(name);
-        let (Some(ready), Ok(desk)) = (ready, self.find_desk()) else {
+        let guard = ready.as_ref().and_then(|ready| ready.find_guard(token));
+        let (Some(ready), Some(guard), Ok(desk)) = (ready, guard, self.find_desk(token)) else {
             return Err(Box::new(request));
         };
-        let model = (ready, request.max_output_tokens);
+        let model = (ready, guard, request.max_output_tokens);
         Ok(ChatCall::with_model(desk, turn, request, model, None))
     }
 
-    /// Prepares a request to a model that a client names. Reads files, and sends nothing.
+    /// Prepares a request to a model that a client names, with the token of this name. Reads files, and sends nothing.
     ///
     /// # Errors
     /// If there is no such model, its profile is invalid, no member of a pool fits, or the cost cannot be recorded.
@@ -126,10 +127,10 @@ impl ServiceModels {
         &self,
         name: &str,
         request: ChatRequest,
-        turn: &RunId,
+        (turn, token): (&RunId, Option<&str>),
     ) -> Result<ChatCall, EffectError> {
         // First: without a writer of the ledger, nothing is sent.
-        let desk = self.find_desk()?;
+        let desk = self.find_desk(token)?;
         let (choice, is_pool) = self.resolve_name(name)?;
         let provider = ProviderChoice {
             max_output_tokens: request.max_output_tokens,
@@ -137,7 +138,8 @@ impl ServiceModels {
         };
         if !is_pool {
             let opened = self.kept.keep_named(&self.host, name, &choice, &self.processes)?;
-            let model = (opened, request.max_output_tokens);
+            let guard = opened.open_guard(&self.host, token)?;
+            let model = (opened, guard, request.max_output_tokens);
             return Ok(ChatCall::with_model(desk, turn, request, model, None));
         }
         let mut pool = PoolTurn::begin(&self.host, &provider, describe_request(&request))?;
@@ -149,7 +151,7 @@ impl ServiceModels {
     }
 
     /// Returns what all calls share. The ledger is opened with the first of them.
-    fn find_desk(&self) -> Result<CallDesk, EffectError> {
+    fn find_desk(&self, token: Option<&str>) -> Result<CallDesk, EffectError> {
         // A writer is put in whole, so the value is valid even after a panic of another thread.
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         let writer = match ledger.as_ref().filter(|writer| !writer.has_ended()) {
@@ -161,7 +163,7 @@ impl ServiceModels {
             &self.host,
             &self.processes,
             ledger,
-            &self.kept,
+            (&self.kept, token),
         ))
     }
 

@@ -167,6 +167,34 @@ impl Host {
         })
     }
 
+    /// Lists the sessions that belong to the repository of the host, the last used first.
+    ///
+    /// # Errors
+    /// If the ledger cannot be read.
+    pub fn list_own_sessions(&self, most: usize) -> Result<SessionList, EffectError> {
+        let (Some(known), Some(database)) = (self.known_repository(), Ledger::open_existing(self)?) else {
+            return Ok(SessionList {
+                version: 1,
+                sessions: Vec::new(),
+                all: 0,
+            });
+        };
+        let (mut sessions, _) = database
+            .list_sessions(usize::MAX >> 1)
+            .map_err(|error| store_error(&error))?;
+        sessions.retain(|row| {
+            let key = SessionKey::parse(&row.session);
+            key.is_ok_and(|key| known.owns_session(&key, row.repository.as_deref()))
+        });
+        let all = sessions.len() as u64;
+        sessions.truncate(most);
+        Ok(SessionList {
+            version: 1,
+            sessions: self.read_titles(sessions)?,
+            all,
+        })
+    }
+
     /// Replaces the hashes of titles, which the database has, by their texts.
     fn read_titles(&self, mut sessions: Vec<SessionRow>) -> Result<Vec<SessionRow>, EffectError> {
         if sessions.iter().all(|session| session.title.is_none()) {

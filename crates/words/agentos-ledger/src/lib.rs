@@ -21,4 +21,4 @@ pub use call::{CallRecord, may_have_arrived, may_have_cost, sum_costs};
 pub use read::{ReadText, Reader, RepositoryReads};
 pub use session::{CompressionReceipt, ForkOrigin, PinRef, SessionEvent, SessionRecord, SessionSettings};
 pub use session_key::{SessionKey, SessionKeyError, find_guild};
-pub use turn::{MessageAuthor, MessageRef, TurnEnd, TurnRecord, TurnSource};
+pub use turn::{MessageAuthor, MessageRef, TurnEnd, TurnRecord, TurnSource, count_token, find_counted_token};

@@ -15,6 +15,10 @@ pub struct TurnRecord {
     /// Session that the turn belongs to. `None` if it belongs to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionKey>,
+    /// Program that asked, by the name of its token of the service. `None` if no token was used.
+    // Not `token`: the value of a member with that name is removed as a secret before it is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
     /// Kind of request that began the turn.
     pub source: TurnSource,
     /// Folder of the repository that was read or changed. `None` if there is none.
@@ -99,6 +103,31 @@ pub enum TurnEnd {
         /// Code of the failure.
         code: String,
     },
+}
+
+/// Beginning of the name under which the calls of a token are counted, in the place of a session's name.
+const TOKEN: &str = "token:";
+
+/// Returns the name under which the calls of a token are counted, as budgets and reports show it.
+#[must_use]
+pub fn count_token(name: &str) -> String {
+    format!("{TOKEN}{name}")
+}
+
+/// Returns the token whose calls are counted under a name. `None` if the name belongs to a session.
+#[must_use]
+pub fn find_counted_token(counted: &str) -> Option<&str> {
+    counted.strip_prefix(TOKEN)
+}
+
+impl TurnRecord {
+    /// Returns the name under which the calls of the turn are counted: the name of its session, else the name of its token. `None` if the
+    /// turn has neither.
+    #[must_use]
+    pub fn counted_as(&self) -> Option<String> {
+        let session = self.session.as_ref().map(|session| session.as_str().to_owned());
+        session.or_else(|| self.caller.as_deref().map(count_token))
+    }
 }
 
 #[cfg(test)]

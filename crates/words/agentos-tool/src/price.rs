@@ -61,7 +61,7 @@ impl ExactCost {
 
     /// Makes a cost from millionths of a millionth of a US dollar.
     #[must_use]
-    pub fn from_pico_dollars(pico: u64) -> Self {
+    pub const fn from_pico_dollars(pico: u64) -> Self {
         Self(pico)
     }
 

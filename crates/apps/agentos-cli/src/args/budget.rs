@@ -75,7 +75,7 @@ pub struct BudgetRemoveArgs {
 /// Calls that a budget is about.
 #[derive(Debug, Args)]
 pub struct BudgetCalls {
-    /// Only calls of this session
+    /// Only calls of this session, or of a token of the service: `token:NAME`
     #[arg(long, value_name = "NAME")]
     pub session: Option<String>,
     /// Only calls of this provider

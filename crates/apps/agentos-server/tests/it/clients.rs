@@ -109,7 +109,7 @@ fn one_model_answers_both_kinds_of_clients() {
     assert_eq!(asked[1]["model"], "other-model");
 
     // Both calls are in the ledger, as every other call is.
-    let cost = service.call("GET", "/api/cost", "").body;
+    let cost = service.call("GET", "/api/cost?by=session", "").body;
     assert!(
         cost.contains("\"calls\":2") && cost.contains("\"cost_usd\":\"0.000028\""),
         "{cost}"
@@ -187,6 +187,45 @@ fn a_change_of_the_settings_counts_from_the_next_request_on() {
     let expected = [["one"; 3], ["number-two"; 3]].concat();
     assert_eq!(models[..6], expected);
     assert_eq!(models.len(), 10, "a refused request is not sent: {models:?}");
+}
+
+#[test]
+fn a_token_spends_one_dollar_a_day_until_it_has_a_budget() {
+    let vendor = start_vendor(|_| stream());
+    let mut dear = profile(&vendor.url());
+    // The fewest tokens that the request can have cost more than a dollar.
+    dear["price"] = json!({"input": 20_000, "output": 2.0});
+    let mut unpriced = profile(&vendor.url());
+    unpriced.as_object_mut().unwrap().remove("price");
+    unpriced["requires_key"] = json!(false);
+    unpriced["capabilities"] = json!({"execution_mode": "cloud"});
+    let service = start_with(&[("fast", dear), ("unpriced", unpriced)]);
+    let set = |budgets: Value| {
+        let file = service.cli.home().join(".config/agentos/budgets.json");
+        write_file(&file, json!({"version": 1, "budgets": budgets}).to_string());
+    };
+    let ask_for =
+        |model: &str| json_of(&post(&service, "/v1/chat/completions", &ask(model)))["error"]["code"].clone();
+    assert_eq!(ask_for("fast"), "budget-spent");
+    assert_eq!(ask_for("unpriced"), "budget-no-price");
+    let refused = post(&service, "/v1/chat/completions", &ask("fast"));
+    let said = json_of(&refused)["error"]["message"].as_str().unwrap().to_owned();
+    assert!(
+        said.contains("budget $1/day of token models has $1 left"),
+        "{said}"
+    );
+    // A budget of another session is no budget of the token.
+    set(json!([{"amount_usd": "100", "period": "day", "scope": {"session": "conversation:default"}}]));
+    assert_eq!(ask_for("fast"), "budget-spent");
+    set(json!([{"amount_usd": "100", "period": "day", "scope": {"session": "token:models"}}]));
+    assert_eq!(ask_for("fast"), Value::Null);
+    set(json!([{"calls": 1, "period": "day", "scope": {"session": "token:models"}}]));
+    assert_eq!(
+        ask_for("fast"),
+        "budget-spent",
+        "the call before counts as a call of the token"
+    );
+    assert_eq!(vendor.requests().len(), 1);
 }
 
 #[test]

@@ -10,6 +10,7 @@
     reason = "tests: a panic is the failure, and a skipped test says so on screen"
 )]
 
+mod api_talk;
 mod attacks;
 mod browser;
 mod clients;

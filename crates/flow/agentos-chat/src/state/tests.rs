@@ -55,6 +55,7 @@ impl TestTape {
         };
         let record = TurnRecord {
             session: Some(SessionKey::parse(session).unwrap()),
+            caller: None,
             source: TurnSource::Session,
             repository: None,
             runs: Vec::new(),

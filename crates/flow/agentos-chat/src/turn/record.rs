@@ -95,6 +95,7 @@ impl TurnFlow<'_> {
         };
         let record = TurnRecord {
             session: Some(state.key().clone()),
+            caller: None,
             source: self.order.source,
             repository: state.settings().repository.clone(),
             runs: self.runs,

@@ -7,13 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use agentos_api::NextStep;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_ledger::find_counted_token;
 use agentos_store::{
-    BudgetGroup, BudgetLimit, BudgetScope, BudgetStore, BudgetSums, BudgetUnit, PlannedSpend, ReserveAnswer,
-    SpendEnd, SpendingQuery, StoreError,
+    BudgetAmount, BudgetGroup, BudgetLimit, BudgetPeriod, BudgetScope, BudgetStore, BudgetSums, BudgetUnit,
+    PlannedSpend, ReserveAnswer, SpendEnd, SpendingQuery, StoreError, ZoneOffset,
 };
 use agentos_tool::{ExactCost, ExecutionMode, MOST_TOKENS, SendingSize, TokenPrices};
 
-use super::{open_store, read_budgets, read_recorded};
+use super::{name_counted, open_store, read_budgets, read_recorded};
 use crate::clock::{self, SystemClock};
 use crate::host::Host;
 use crate::ledger::{Ledger, store_error};
@@ -21,10 +22,13 @@ use crate::ledger::{Ledger, store_error};
 /// Seconds after which the process of an open call counts as gone. A call that takes longer counts as its bound until its end.
 const LEASE_SECONDS: u32 = 900;
 
+/// Limit a day of a token that has no budget of its own.
+const TOKEN_LIMIT: ExactCost = ExactCost::from_pico_dollars(1_000_000_000_000);
+
 /// Model whose calls are guarded.
 #[derive(Debug, Clone)]
 pub(crate) struct GuardedModel {
-    /// Session. `None` if the calls belong to none.
+    /// Session of the calls, or the name under which the calls of a token are counted. `None` if they have neither.
     pub(crate) session: Option<String>,
     /// Provider.
     pub(crate) provider: String,
@@ -38,11 +42,23 @@ pub(crate) struct GuardedModel {
     pub(crate) window: Option<u64>,
 }
 
+impl GuardedModel {
+    /// Returns whether calls of the model may cost money. A model on this machine without a price is free.
+    fn may_cost(&self) -> bool {
+        match self.price.bound_cost(1, 1) {
+            Some(cost) => !is_free(cost),
+            None => self.execution_mode == ExecutionMode::Cloud,
+        }
+    }
+}
+
 /// Guard of the budgets that are about a model.
 pub(crate) struct BudgetGuard {
     host: Host,
     model: GuardedModel,
     limits: Vec<BudgetLimit>,
+    /// True if the calls come with a token that has no budget of its own.
+    uses_default: bool,
     store: Mutex<BudgetStore>,
 }
 
@@ -57,6 +73,15 @@ impl BudgetGuard {
             let scope = &limit.scope;
             scope.contains(model.session.as_deref(), &model.provider, model.model.as_deref())
         });
+        let counted = model.session.as_deref();
+        let is_token = counted.and_then(find_counted_token).is_some();
+        // Whoever listens on the port of a service that has ended gets its clients' tokens, and can spend with them later.
+        let uses_default = is_token && !limits.iter().any(|limit| limit.scope.session.is_some());
+        if uses_default {
+            limits.push(limit_token(counted));
+        }
+        // Neither reserved nor cut short: whatever its answers say, they cost nothing.
+        limits.retain(|limit| limit.amount.unit() != BudgetUnit::Cost || model.may_cost());
         if limits.is_empty() {
             return Ok(None);
         }
@@ -65,6 +90,7 @@ impl BudgetGuard {
             host: host.clone(),
             model,
             limits,
+            uses_default,
         }))
     }
 
@@ -106,7 +132,7 @@ impl BudgetGuard {
         let bound = match (price.bound_cost(input_tokens, output_tokens), execution_mode) {
             (Some(bound), _) => bound,
             (None, ExecutionMode::Cloud) if has_costs => {
-                return Err(refuse_unknown(provider, model.as_deref()));
+                return Err(self.explain_default(refuse_unknown(provider, model.as_deref())));
             }
             // A model on this machine costs nothing, and budgets in calls and tokens need no price.
             (None, _) => ExactCost::default(),
@@ -135,9 +161,20 @@ impl BudgetGuard {
             ReserveAnswer::Reserved => Ok(Some(id)),
             ReserveAnswer::Exceeded { position, sums } => Err(self.limits.get(position).map_or_else(
                 || refuse_uncounted(provider),
-                |limit| refuse_spent(limit, sums, &planned),
+                |limit| self.explain_default(refuse_spent(limit, sums, &planned)),
             )),
         }
+    }
+
+    /// Says in a refusal where the limit of a token comes from, if the user set none.
+    fn explain_default(&self, refusal: EffectError) -> EffectError {
+        let Some(counted) = self.model.session.as_deref().filter(|_| self.uses_default) else {
+            return refusal;
+        };
+        refusal.hint(format!(
+            "a token of the service has ${TOKEN_LIMIT} a day for models that cost; give it a budget of its own: `agentos budget set \
+             20usd/day --session {counted}`, or in calls: `agentos budget set 500calls/day --session {counted}`"
+        ))
     }
 
     /// Marks a reserved call as sent, right before its request leaves.
@@ -171,6 +208,20 @@ impl BudgetGuard {
     fn lock(&self) -> MutexGuard<'_, BudgetStore> {
         // Each use is one transaction, so the store is consistent even after a panic of another thread.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes the limit of a token that has no budget of its own.
+pub(super) fn limit_token(counted: Option<&str>) -> BudgetLimit {
+    BudgetLimit {
+        amount: BudgetAmount::Cost(TOKEN_LIMIT),
+        period: BudgetPeriod::Day,
+        zone: ZoneOffset::default(),
+        scope: BudgetScope {
+            session: counted.map(str::to_owned),
+            ..BudgetScope::default()
+        },
+        each: None,
     }
 }
 
@@ -265,10 +316,10 @@ fn describe_budget(limit: &BudgetLimit, group: Option<(BudgetGroup, Option<&str>
     } = &limit.scope;
     let mut name = format!("{}/{}", limit.amount, limit.period.name());
     let parts = [
-        ("session", session),
-        ("provider", provider),
-        ("model", model),
-        ("guild", guild),
+        name_counted(session.as_deref()),
+        ("provider", provider.as_deref()),
+        ("model", model.as_deref()),
+        ("guild", guild.as_deref()),
     ];
     for (kind, value) in parts {
         if let Some(value) = value {

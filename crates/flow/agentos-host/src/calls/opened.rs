@@ -2,9 +2,11 @@
 //!
 //! Owns: the order in which the settings are read. Never: sends anything, or keeps what it has read.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentos_engine::ports::EffectError;
+use agentos_ledger::count_token;
 use agentos_model::Model;
 use agentos_tool::{ExecutionMode, TokenPrices};
 
@@ -63,18 +65,21 @@ impl OpenedModel {
     }
 }
 
-/// An opened model with the guard of its budgets.
+/// An opened model with the guards of its budgets.
 pub(crate) struct ReadyModel {
     pub(crate) opened: OpenedModel,
-    /// Guard of the budgets. `None` if none is about the model.
-    pub(crate) guard: Option<Arc<BudgetGuard>>,
+    guarded: GuardedModel,
+    guards: Mutex<BTreeMap<Option<String>, SharedGuard>>,
 }
 
+/// Guard of the budgets that are about a call. `None` if no budget is.
+pub(crate) type SharedGuard = Option<Arc<BudgetGuard>>;
+
 impl ReadyModel {
-    /// Opens a model as [`OpenedModel::open`] does, and its budgets.
+    /// Opens a model as [`OpenedModel::open`] does.
     ///
     /// # Errors
-    /// Those of [`OpenedModel::open`], and if the budgets cannot be read.
+    /// Those of [`OpenedModel::open`].
     pub(crate) fn open(
         host: &Host,
         provider: &ProviderChoice,
@@ -89,7 +94,38 @@ impl ReadyModel {
             price: opened.price.clone(),
             window: opened.tool.bounding_window,
         };
-        let guard = BudgetGuard::open(host, guarded)?.map(Arc::new);
-        Ok(Self { opened, guard })
+        Ok(Self {
+            opened,
+            guarded,
+            guards: Mutex::default(),
+        })
+    }
+
+    /// Returns the guard of the calls that a program makes with a token of this name, or without a token. `None` if
+    /// [`ReadyModel::open_guard`] has not opened it yet.
+    pub(crate) fn find_guard(&self, token: Option<&str>) -> Option<SharedGuard> {
+        self.lock().get(&token.map(str::to_owned)).cloned()
+    }
+
+    /// Opens the guard of these calls, once.
+    ///
+    /// # Errors
+    /// If the budgets cannot be read.
+    pub(crate) fn open_guard(&self, host: &Host, token: Option<&str>) -> Result<SharedGuard, EffectError> {
+        if let Some(known) = self.find_guard(token) {
+            return Ok(known);
+        }
+        let model = GuardedModel {
+            session: token.map(count_token),
+            ..self.guarded.clone()
+        };
+        let guard = BudgetGuard::open(host, model)?.map(Arc::new);
+        self.lock().insert(token.map(str::to_owned), guard.clone());
+        Ok(guard)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Option<String>, SharedGuard>> {
+        // Guards are put in whole, so the map is valid even after a panic of another thread.
+        self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -65,6 +65,7 @@ impl CallCollector {
         }
         let turn = TurnRecord {
             session: None,
+            caller: None,
             source: TurnSource::Run,
             repository: Some(host.repository_dir().display().to_string()),
             runs: vec![run.clone()],

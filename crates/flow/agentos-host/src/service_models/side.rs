@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::ServiceModels;
 use crate::budgets::spend::CallSpend;
-use crate::calls::{CallDesk, ReadyModel};
+use crate::calls::{CallDesk, ReadyModel, SharedGuard};
 use crate::chat::{unrecorded_turn, word_failure};
 use crate::error::usage_error;
 use crate::ledger::{ExpectedTurn, unwritten_notice};
@@ -32,6 +32,8 @@ pub struct SideCall {
     desk: CallDesk,
     turn: RunId,
     ready: Arc<ReadyModel>,
+    /// Guard of the budgets.
+    guard: SharedGuard,
     request: SideRequest,
 }
 
@@ -68,10 +70,10 @@ impl ServiceModels {
         &self,
         name: &str,
         request: SideRequest,
-        turn: &RunId,
+        (turn, token): (&RunId, Option<&str>),
     ) -> Result<SideCall, EffectError> {
         let endpoint = request.endpoint();
-        let call = self.open_side(name, request, turn)?.ok_or_else(|| {
+        let call = self.open_side(name, request, (turn, token))?.ok_or_else(|| {
             let message = format!("`{name}` is a pool, which answers conversations alone");
             usage_error(message).hint("name a provider")
         })?;
@@ -92,7 +94,8 @@ impl ServiceModels {
         request: ChatRequest,
         turn: &RunId,
     ) -> Result<Option<SideCall>, EffectError> {
-        let call = self.open_side(name, SideRequest::CountTokens(Box::new(request)), turn)?;
+        // A count costs nothing, so no budget is about it.
+        let call = self.open_side(name, SideRequest::CountTokens(Box::new(request)), (turn, None))?;
         Ok(call.filter(|call| call.ready.opened.model.has_endpoint(SideEndpoint::CountTokens)))
     }
 
@@ -101,15 +104,17 @@ impl ServiceModels {
         &self,
         name: &str,
         request: SideRequest,
-        turn: &RunId,
+        (turn, token): (&RunId, Option<&str>),
     ) -> Result<Option<SideCall>, EffectError> {
-        let desk = self.find_desk()?;
+        let desk = self.find_desk(token)?;
         let (choice, is_pool) = self.resolve_name(name)?;
         if is_pool {
             return Ok(None);
         }
+        let ready = self.kept.keep_named(&self.host, name, &choice, &self.processes)?;
         Ok(Some(SideCall {
-            ready: self.kept.keep_named(&self.host, name, &choice, &self.processes)?,
+            guard: ready.open_guard(&self.host, token)?,
+            ready,
             desk,
             turn: turn.clone(),
             request,
@@ -135,7 +140,7 @@ pub fn estimate_request(request: &ChatRequest) -> u64 {
 impl SideCall {
     /// Sets the limit of a continued text if a budget is about the model: a text without a limit could cost more than what is reserved.
     fn limit_answer(mut self) -> Self {
-        if let (SideRequest::Completions(body), Some(_)) = (&mut self.request, &self.ready.guard) {
+        if let (SideRequest::Completions(body), Some(_)) = (&mut self.request, &self.guard) {
             let asked = body.get("max_tokens").and_then(Value::as_u64);
             let limit = self.ready.opened.limit_answer(asked);
             body.insert("max_tokens".to_owned(), limit.into());
@@ -178,7 +183,7 @@ impl SideCall {
         let opened = &self.ready.opened;
         // Kept until the end: other programs then wait with their first request to a model that is not loaded.
         let _look = await_first_request(&self.desk.host, &opened.tool).await;
-        let spend = CallSpend::new(self.ready.guard.clone());
+        let spend = CallSpend::new(self.guard.clone());
         let gate = Arc::<CallSpend>::clone(&spend);
         let mut sent = SentCall {
             spend,
@@ -276,6 +281,7 @@ impl SentCall<'_> {
         self.spend.end(call.cost_usd, call.usage.as_ref(), failure, false);
         TurnRecord {
             session: None,
+            caller: self.call.desk.token.clone(),
             source: TurnSource::Message,
             repository: None,
             runs: Vec::new(),

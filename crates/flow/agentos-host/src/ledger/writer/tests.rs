@@ -16,6 +16,7 @@ fn host_in(home: &std::path::Path) -> Host {
 fn record() -> TurnRecord {
     TurnRecord {
         session: None,
+        caller: None,
         source: TurnSource::Message,
         repository: None,
         runs: Vec::new(),

@@ -1,0 +1,135 @@
+//! Turns that the page or a program begins.
+//!
+//! Owns: the thread of a turn, and the model that it asks. Never: waits for the turn: it goes on whatever becomes of its client.
+
+use std::sync::Arc;
+
+use agentos_host::{
+    Conversation, EffectError, ProviderChoice, ToolChoice, TurnLimits, TurnSpec, block_on, find_turn_fault,
+};
+use agentos_ledger::{SessionKey, SessionSettings};
+use axum::http::StatusCode;
+
+use crate::desk::SharedDesk;
+use crate::fault::RequestFault;
+use crate::talks::OpenTurn;
+
+/// Order for a turn.
+pub struct TurnOrder {
+    /// Session.
+    pub key: SessionKey,
+    /// Message of the person.
+    pub text: String,
+    /// Provider, pool or model as the person named it. Empty for the one of the last turn.
+    pub model: String,
+    /// True if models may read the repository and propose changes from now on.
+    pub reads: bool,
+}
+
+/// Reads the name of a session.
+///
+/// # Errors
+/// If the name has another form.
+pub fn parse_key(name: &str) -> Result<SessionKey, RequestFault> {
+    SessionKey::parse(name)
+        .map_err(|error| RequestFault::new(StatusCode::BAD_REQUEST, "usage", error.to_string()))
+}
+
+/// Begins a turn.
+///
+/// # Errors
+/// If there is no message, or a turn runs in this session.
+pub fn begin_turn(desk: &SharedDesk, order: TurnOrder) -> Result<(), RequestFault> {
+    let order = TurnOrder {
+        text: order.text.trim().to_owned(),
+        model: order.model.trim().to_owned(),
+        ..order
+    };
+    if order.text.is_empty() {
+        let what = "there is no message";
+        return Err(RequestFault::new(StatusCode::BAD_REQUEST, "usage", what));
+    }
+    let Some(turn) = desk.talks.begin_turn(order.key.as_str(), &order.text) else {
+        let what = "an answer is being written; wait for it, or stop it";
+        return Err(RequestFault::new(StatusCode::CONFLICT, "session-busy", what));
+    };
+    let (own, begun) = (SharedDesk::clone(desk), Arc::clone(&turn));
+    // A thread of its own: a turn waits for a model as long as the model takes.
+    let started = std::thread::Builder::new()
+        .name("turn".to_owned())
+        .spawn(move || {
+            let failure = match take_turn(&own, &order, &begun) {
+                Ok(failure) => failure,
+                Err(error) => Some(error.message),
+            };
+            begun.end_turn(failure);
+        });
+    if let Err(error) = started {
+        turn.end_turn(Some(format!("the system starts no further thread: {error}")));
+    }
+    Ok(())
+}
+
+/// Takes a turn to its end. Returns the reason why there is no answer. `None` if there is one.
+fn take_turn(
+    desk: &SharedDesk,
+    order: &TurnOrder,
+    turn: &Arc<OpenTurn>,
+) -> Result<Option<String>, EffectError> {
+    let host = &desk.host;
+    let mut conversation = host.open_conversation(&order.key)?;
+    if order.reads {
+        conversation.set_repository(true)?;
+    }
+    let provider = choose_model(&mut conversation, &order.model)?;
+    let message = conversation.make_message(&order.text, &[])?;
+    let settings = conversation.state().settings();
+    turn.begin(host.owns_session(&order.key, settings.repository.as_deref()));
+    let tools = match settings.repository {
+        Some(_) => ToolChoice::Repository,
+        None => ToolChoice::Nothing,
+    };
+    let mut emit = |event| turn.add_event(event);
+    let work = conversation.take_turn(TurnSpec {
+        provider,
+        message,
+        limits: TurnLimits::default(),
+        tools,
+        emit: &mut emit,
+        cancel: Box::pin(turn.stop.notified()),
+    });
+    let finished = block_on(work)??;
+    Ok(find_turn_fault(&finished).map(|fault| fault.message))
+}
+
+/// Returns what the turn asks, and remembers it for the next ones if the person named another one.
+fn choose_model(conversation: &mut Conversation, named: &str) -> Result<ProviderChoice, EffectError> {
+    let host = conversation.host().clone();
+    let remembered = name_model(conversation.state().settings());
+    let named = Some(named.to_owned()).filter(|named| !named.is_empty());
+    let wanted = named.clone().or_else(|| remembered.clone());
+    let choice = host.read_settings()?.complete_choice(
+        host.environment(),
+        wanted.as_deref(),
+        ProviderChoice::default(),
+    )?;
+    // A name with a mistake is not remembered: the turn says what is wrong with it.
+    if named.is_some() && named != remembered && host.is_provider(choice.provider.name()) {
+        let settings = SessionSettings {
+            provider: Some(choice.provider.name().to_owned()),
+            model: choice.overrides.model.clone(),
+            ..conversation.state().settings().clone()
+        };
+        conversation.change_settings(settings)?;
+    }
+    Ok(choice)
+}
+
+/// Returns the model of a session's next turn as a person would type it. `None` if it has none yet.
+pub fn name_model(settings: &SessionSettings) -> Option<String> {
+    let provider = settings.provider.as_ref()?;
+    Some(match &settings.model {
+        Some(model) => format!("{provider}/{model}"),
+        None => provider.clone(),
+    })
+}
