@@ -1,7 +1,7 @@
 //! Turns of conversations that the page began and that run now.
 //!
 //! Owns: their text so far, for every page that shows them, their events for listeners, and the bound on their number. Never: takes a turn
-//! itself, or waits for a listener: a listener that is too slow is told how many events it has missed.
+//! itself, or waits for a listener: a listener that is too slow learns how many events it has missed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -140,14 +140,14 @@ pub struct OpenTurn {
     pub stop: Notify,
     session: String,
     events: broadcast::Sender<TalkEvent>,
-    told: Mutex<ToldEvents>,
+    sent: Mutex<SentSteps>,
     text: Mutex<TurnText>,
     changes: watch::Sender<u64>,
 }
 
-/// What listeners were told of a turn.
+/// Count of the steps that were sent to listeners.
 #[derive(Debug, Default)]
-struct ToldEvents {
+struct SentSteps {
     count: u64,
     is_own: bool,
 }
@@ -180,7 +180,7 @@ impl OpenTalks {
             stop: Notify::new(),
             session: session.to_owned(),
             events: self.events.clone(),
-            told: Mutex::default(),
+            sent: Mutex::default(),
             text: Mutex::default(),
             changes: watch::Sender::new(0),
         });
@@ -220,21 +220,21 @@ impl OpenTurn {
 
     /// Notes that the turn begins. `is_own` says whether the session belongs to the repository of the page.
     pub fn begin(&self, is_own: bool) {
-        lock(&self.told).is_own = is_own;
-        self.tell(TalkStep::Begun {
+        lock(&self.sent).is_own = is_own;
+        self.send_step(TalkStep::Begun {
             question: self.question.clone(),
         });
     }
 
-    /// Tells the listeners a step. Without a listener, nothing is kept.
-    fn tell(&self, event: TalkStep) {
+    /// Sends the listeners a step. Without a listener, nothing is kept.
+    fn send_step(&self, event: TalkStep) {
         // Sent under the lock, so that the events of a turn arrive in the order of their numbers.
-        let mut told = lock(&self.told);
-        told.count += 1;
+        let mut sent = lock(&self.sent);
+        sent.count += 1;
         let _ = self.events.send(TalkEvent {
             session: self.session.clone(),
-            number: told.count,
-            is_own: told.is_own,
+            number: sent.count,
+            is_own: sent.is_own,
             event,
         });
     }
@@ -242,7 +242,7 @@ impl OpenTurn {
     /// Adds an event of the turn.
     pub fn add_event(&self, event: TurnEvent) {
         if let Some(step) = TalkStep::from_event(&event) {
-            self.tell(step);
+            self.send_step(step);
         }
         self.change_text(|text| match event {
             TurnEvent::Text { text: piece } => text.text.push_str(&piece),
@@ -265,7 +265,7 @@ impl OpenTurn {
             text.is_done = true;
             text.failure = failure.clone();
         });
-        self.tell(TalkStep::Ended { failure });
+        self.send_step(TalkStep::Ended { failure });
     }
 
     fn change_text(&self, change: impl FnOnce(&mut TurnText)) {
