@@ -64,7 +64,7 @@ mod unified;
 mod whole;
 
 pub(crate) use cursor::parse_fence;
-pub(crate) use hunk::parse_header as hunk_header;
+pub(crate) use hunk::{LineCount, parse_header as hunk_header};
 pub use json::{JsonEdit, JsonEdits};
 pub(crate) use model::{
     BinaryPart, EditBody, FileClaim, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer,
@@ -165,7 +165,7 @@ fn read_segment<'a>(
         }
         SegmentKind::Swap(swap) => parsed.files.push(swap.read(&cut.lines)),
         SegmentKind::Diff(frame) => {
-            let starts = unified::read(lines, frame, at_end, parsed)?;
+            let starts = unified::read(lines, (frame, segment.margin), at_end, parsed)?;
             parsed.heads.extend(starts.into_iter().map(|start| match start {
                 0 => segment.head,
                 start => segment.lines.start + start,

@@ -15,8 +15,8 @@
 //! | UTF-16, as PowerShell writes a patch | every second byte of the first characters is zero | it lands |
 //! | context lines without their mark | every hunk then has the lines that its header counts | each hunk matches exactly |
 
-use crate::parse::hunk_header;
-use crate::text::{BOM, begins_as};
+use crate::parse::{LineCount, StatedLines, hunk_header};
+use crate::text::{BOM, begins_as, decode_utf16};
 
 /// Proof that a reading of a damaged answer needs, besides that it lands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,16 +71,12 @@ fn out_of_utf16(answer: &[u8]) -> Option<Vec<u8>> {
     /// Number of characters that are looked at.
     const LOOKED_AT: usize = 8;
     let text = answer.strip_prefix(b"\xff\xfe").unwrap_or(answer);
-    let units = || {
-        text.chunks_exact(2)
-            .filter_map(|pair| Some(u16::from_le_bytes(pair.try_into().ok()?)))
-    };
-    let is_wide =
-        units().count() >= LOOKED_AT && units().take(LOOKED_AT).all(|unit| (1..0x80).contains(&unit));
-    let decoded: String = char::decode_utf16(units())
-        .collect::<Result<_, _>>()
-        .ok()
-        .filter(|_| is_wide)?;
+    let (units, _) = text.as_chunks::<2>();
+    let first = units.get(..LOOKED_AT)?;
+    let is_wide = first
+        .iter()
+        .all(|unit| (1..0x80).contains(&u16::from_le_bytes(*unit)));
+    let decoded = decode_utf16(text, u16::from_le_bytes).filter(|_| is_wide)?;
     let bytes = decoded.into_bytes();
     Some(bytes.strip_prefix(BOM).map(<[u8]>::to_vec).unwrap_or(bytes))
 }
@@ -166,61 +162,32 @@ pub(crate) fn undo_escaping(answer: &[u8]) -> Option<Vec<u8>> {
 /// header counts.
 fn with_context_marks(answer: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(answer.len() + answer.len() / 8);
-    let mut hunk: Option<HunkCounts> = None;
+    // Lines that the header of the hunk counts, and those of its body so far.
+    let mut hunk: Option<(StatedLines, LineCount)> = None;
+    let is_full = |hunk: &(StatedLines, LineCount)| hunk.1.is_stated(hunk.0);
     let mut bare = false;
     for line in answer.split_inclusive(|byte| *byte == b'\n') {
-        if line.starts_with(b"@@") || begins_file(line) || line.starts_with(b"```") {
-            if hunk.take().is_some_and(|hunk| !hunk.is_full()) {
+        let header = line.starts_with(b"@@");
+        if header || begins_file(line) || line.starts_with(b"```") {
+            if hunk.take().is_some_and(|hunk| !is_full(&hunk)) {
                 return None;
             }
-            hunk = line
-                .starts_with(b"@@")
-                .then(|| HunkCounts::from_header(line))
-                .flatten();
-            if line.starts_with(b"@@") && hunk.is_none() {
-                return None;
+            if header {
+                let (stated, _) = hunk_header(line)?;
+                stated.old_count.and(stated.new_count)?;
+                hunk = Some((stated, LineCount::default()));
             }
-        } else if let Some(hunk) = hunk.as_mut().filter(|hunk| !hunk.is_full()) {
-            match line.first() {
-                Some(b'-') => hunk.old += 1,
-                Some(b'+') => hunk.new += 1,
-                Some(b'\\') => {}
-                Some(first) => {
-                    hunk.old += 1;
-                    hunk.new += 1;
-                    bare |= !first.is_ascii_whitespace();
-                    if !matches!(first, b'\n' | b'\r') {
-                        out.push(b' ');
-                    }
-                }
-                None => {}
+        } else if let Some((_, count)) = hunk.as_mut().filter(|hunk| !is_full(hunk)) {
+            count.add_line(line);
+            let is_marked = matches!(line.first(), Some(b'-' | b'+' | b'\\'));
+            if !is_marked && !matches!(line.first(), None | Some(b'\n' | b'\r')) {
+                bare |= !line.starts_with(b" ") && !line.starts_with(b"\t");
+                out.push(b' ');
             }
         }
         out.extend_from_slice(line);
     }
-    (bare && hunk.is_none_or(|hunk| hunk.is_full())).then_some(out)
-}
-
-/// Lines of a hunk so far, next to the numbers that its header states.
-struct HunkCounts {
-    stated: (u64, u64),
-    old: u64,
-    new: u64,
-}
-
-impl HunkCounts {
-    fn from_header(header: &[u8]) -> Option<Self> {
-        let (stated, _) = hunk_header(header)?;
-        Some(Self {
-            stated: (stated.old_count?, stated.new_count?),
-            old: 0,
-            new: 0,
-        })
-    }
-
-    fn is_full(&self) -> bool {
-        self.stated == (self.old, self.new)
-    }
+    (bare && hunk.is_none_or(|hunk| is_full(&hunk))).then_some(out)
 }
 
 fn begins_file(line: &[u8]) -> bool {

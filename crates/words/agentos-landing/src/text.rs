@@ -225,6 +225,15 @@ pub(crate) fn common_tail<'l>(lines: impl Iterator<Item = &'l [u8]>) -> usize {
     }
 }
 
+/// Decodes UTF-16 whose pairs of bytes are read in this way; a single byte at the end is left out. Returns `None` if it is not
+/// valid.
+pub(crate) fn decode_utf16(bytes: &[u8], read: fn([u8; 2]) -> u16) -> Option<String> {
+    let (pairs, _) = bytes.as_chunks::<2>();
+    char::decode_utf16(pairs.iter().map(|pair| read(*pair)))
+        .collect::<Result<_, _>>()
+        .ok()
+}
+
 /// Removes blanks at the start.
 pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
     let first = text.iter().position(|byte| !is_blank(*byte));

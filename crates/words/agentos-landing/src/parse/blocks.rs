@@ -47,28 +47,20 @@ pub(super) fn find_clear_borders(
     })
 }
 
+/// Marks in front of the words that begin a block, and of the words that end it.
+const OPENING: [(u8, &[u8]); 3] = [(b'<', b" SEARCH"), (b'<', b" ORIGINAL"), (b'-', b" SEARCH")];
+const CLOSING: [(u8, &[u8]); 3] = [(b'>', b" REPLACE"), (b'>', b" UPDATED"), (b'+', b" REPLACE")];
+
 /// Counts the marks of an opening line. Returns `None` for any other line.
 pub(super) fn opening_marks(text: &[u8]) -> Option<usize> {
-    let text = trim_end(text);
-    [
-        (b'<', b" SEARCH".as_slice()),
-        (b'<', b" ORIGINAL"),
-        (b'-', b" SEARCH"),
-    ]
-    .iter()
-    .find_map(|(mark, word)| count_marks(text, *mark, word))
+    marks_of(&OPENING, text)
 }
 
-/// Counts the marks of a closing line. Returns `None` for any other line.
-fn closing_marks(text: &[u8]) -> Option<usize> {
+fn marks_of(table: &[(u8, &[u8])], text: &[u8]) -> Option<usize> {
     let text = trim_end(text);
-    [
-        (b'>', b" REPLACE".as_slice()),
-        (b'>', b" UPDATED"),
-        (b'+', b" REPLACE"),
-    ]
-    .iter()
-    .find_map(|(mark, word)| count_marks(text, *mark, word))
+    table
+        .iter()
+        .find_map(|(mark, word)| count_marks(text, *mark, word))
 }
 
 /// Counts five to nine marks that are followed by this word in any case, maybe with a colon or a note in brackets.
@@ -100,7 +92,7 @@ fn find_borders(
                 ));
             }
             middle = Some(at);
-        } else if counts(closing_marks(line.text)) {
+        } else if counts(marks_of(&CLOSING, line.text)) {
             return match middle {
                 Some(middle) => Ok((middle, at)),
                 None => Err(malformed("a search/replace block has no divider")),
@@ -170,28 +162,18 @@ pub(super) fn only_fences(lines: &[TextLine<'_>], from: usize, to: usize) -> boo
 /// the stated line and where the search text begins.
 fn read_line_note(lines: &[TextLine<'_>], from: usize, to: usize) -> (StatedLines, usize) {
     let mut stated = StatedLines::default();
-    let text = |at: usize| lines.get(at).filter(|_| at < to).map(|line| trim_end(line.text));
-    let mut at = from;
-    while let Some(line) = text(at) {
-        let Some((label, number)) = [b":start_line:".as_slice(), b":end_line:"]
-            .into_iter()
-            .find_map(|label| Some((label, line.strip_prefix(label)?)))
-        else {
+    for (at, line) in lines.iter().enumerate().take(to).skip(from) {
+        let line = trim_end(line.text);
+        if let Some(number) = line.strip_prefix(b":start_line:") {
+            let number = std::str::from_utf8(trim(number)).ok();
+            stated.old_start = number.and_then(|number| number.parse().ok());
+        } else if at > from && line == b"-------" {
+            return (stated, at + 1);
+        } else if !line.starts_with(b":end_line:") {
             break;
-        };
-        if label == b":start_line:" {
-            stated.old_start = std::str::from_utf8(trim(number))
-                .ok()
-                .and_then(|number| number.parse().ok());
         }
-        at += 1;
     }
-    let ruled = text(at).is_some_and(|line| line == b"-------");
-    if at > from && ruled {
-        (stated, at + 1)
-    } else {
-        (StatedLines::default(), from)
-    }
+    (StatedLines::default(), from)
 }
 
 fn read_block<'a>(lines: &[TextLine<'a>], middle: usize, path: &[u8]) -> FileEdit<'a> {

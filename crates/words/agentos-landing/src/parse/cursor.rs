@@ -25,17 +25,13 @@ pub(crate) struct LineCursor<'l, 'a> {
     /// Index of the next line.
     pub at: usize,
     /// Margin before every line of the part being read.
-    pub margin: &'a [u8],
+    margin: &'a [u8],
 }
 
 impl<'l, 'a> LineCursor<'l, 'a> {
     /// Creates a cursor at the first line.
-    pub(crate) fn new(lines: &'l [TextLine<'a>]) -> Self {
-        Self {
-            lines,
-            at: 0,
-            margin: b"",
-        }
+    pub(crate) fn new(lines: &'l [TextLine<'a>], margin: &'a [u8]) -> Self {
+        Self { lines, at: 0, margin }
     }
 
     /// Returns true at the end of the answer.

@@ -378,8 +378,7 @@ impl<'a> AnswerWalk<'_, 'a> {
 
     /// Returns the line after a hunk.
     fn skip_hunk(&mut self, from: usize, margin: &'a [u8], header: &'a [u8]) -> usize {
-        let mut cursor = LineCursor::new(&self.lines);
-        cursor.margin = margin;
+        let mut cursor = LineCursor::new(&self.lines, margin);
         cursor.at = from;
         let around = hunk::HunkSurroundings {
             in_fence: !self.fences.is_empty(),

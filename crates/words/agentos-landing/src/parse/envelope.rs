@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use super::cursor::{LineCursor, parse_fence};
-use super::hunk::{BodyLine, classify_line, parse_header};
-use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, missing_mark};
+use super::hunk::{parse_header, push_line};
+use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer};
 use crate::refusal::malformed;
 use crate::text::{TextLine, trim};
 use crate::{Dialect, Refusal};
@@ -26,8 +26,7 @@ pub(super) fn read<'a>(
     at_end: bool,
     parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
-    let mut cursor = LineCursor::new(lines);
-    cursor.margin = margin;
+    let mut cursor = LineCursor::new(lines, margin);
     cursor.at = usize::from(begun);
     read_envelope(&mut cursor, begun, !at_end, parsed)?;
     // Prose seems to end an envelope without a begin line. What begins below it would be lost.
@@ -85,21 +84,14 @@ fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer<'_>) -> Result<(
     Ok(())
 }
 
-enum FileVerb {
-    Add,
-    Update,
-    Delete,
-}
-
-fn file_line(line: &[u8]) -> Option<(FileVerb, &[u8])> {
+/// Returns the verb and the path of a line `*** Add File: src/a.rs`. Returns `None` for another line.
+fn file_line(line: &[u8]) -> Option<(&'static str, &[u8])> {
     let rest = line.strip_prefix(b"*** ")?;
-    [
-        (b"Add File:".as_slice(), FileVerb::Add),
-        (b"Update File:", FileVerb::Update),
-        (b"Delete File:", FileVerb::Delete),
-    ]
-    .into_iter()
-    .find_map(|(label, kind)| Some((kind, trim(rest.strip_prefix(label)?))))
+    let mut verbs = ["Add", "Update", "Delete"].into_iter();
+    verbs.find_map(|verb| {
+        let path = rest.strip_prefix(verb.as_bytes())?.strip_prefix(b" File:")?;
+        Some((verb, trim(path)))
+    })
 }
 
 /// Reads up to the end line; without a begin line up to a fence or the end of the answer. `fenced` is true if a fence ends
@@ -111,54 +103,42 @@ fn read_envelope<'a>(
     parsed: &mut ParsedAnswer<'a>,
 ) -> Result<(), Refusal> {
     let first = parsed.files.len();
-    loop {
-        let Some(line) = cursor.line(cursor.at) else {
-            // The fence is closed, so nothing was cut off, with or without the end line.
-            return if begun && !(fenced && parsed.files.len() > first) {
-                Err(malformed(
-                    "the patch has no `*** End Patch`: the answer may have been cut off",
-                ))
-            } else {
-                Ok(())
-            };
-        };
-        if trim(line) == END {
+    while let Some(line) = cursor.line(cursor.at) {
+        let is_end = trim(line) == END;
+        if is_end || line.is_empty() {
             cursor.at += 1;
-            return if parsed.files.len() == first {
-                Err(malformed("the patch is empty"))
-            } else {
-                Ok(())
-            };
-        }
-        if line.is_empty() {
+        } else if let Some((verb, path)) = file_line(line) {
             cursor.at += 1;
-            continue;
+            parsed.files.push(read_file(cursor, verb, path)?);
+        } else if begun {
+            return Err(malformed("a line of the patch belongs to no file"));
+        } else {
+            return Ok(());
         }
-        let Some((kind, path)) = file_line(line) else {
-            return if begun {
-                Err(malformed("a line of the patch belongs to no file"))
-            } else {
-                Ok(())
-            };
-        };
-        cursor.at += 1;
-        parsed.files.push(read_file(cursor, kind, path)?);
+        if is_end && parsed.files.len() == first {
+            return Err(malformed("the patch is empty"));
+        }
+        if is_end {
+            return Ok(());
+        }
     }
+    // The fence is closed, so nothing was cut off, with or without the end line.
+    if begun && !(fenced && parsed.files.len() > first) {
+        let message = "the patch has no `*** End Patch`: the answer may have been cut off";
+        return Err(malformed(message));
+    }
+    Ok(())
 }
 
-fn read_file<'a>(
-    cursor: &mut LineCursor<'_, 'a>,
-    kind: FileVerb,
-    path: &[u8],
-) -> Result<FileEdit<'a>, Refusal> {
+fn read_file<'a>(cursor: &mut LineCursor<'_, 'a>, verb: &str, path: &[u8]) -> Result<FileEdit<'a>, Refusal> {
     let mut edit = FileEdit::of_path(Dialect::PatchEnvelope, path);
-    match kind {
-        FileVerb::Add => {
+    match verb {
+        "Add" => {
             edit.create = true;
             edit.body = EditBody::Hunks(vec![read_added_file(cursor)?]);
         }
-        FileVerb::Delete => edit.delete = true,
-        FileVerb::Update => {
+        "Delete" => edit.delete = true,
+        _ => {
             let to = cursor
                 .line(cursor.at)
                 .and_then(|line| line.strip_prefix(b"*** Move to:"));
@@ -212,6 +192,8 @@ fn read_added_file<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Hunk<'a>, Refu
 fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refusal> {
     let mut hunks: Vec<Hunk<'a>> = Vec::new();
     let mut open = Hunk::default();
+    // Number of empty lines without a mark at the end of the open hunk.
+    let mut gap = 0;
     while let Some(line) = cursor.line(cursor.at) {
         if line.starts_with(b"*** End of File") {
             // The marker is not a line of the file: it states where the hunk must be.
@@ -224,54 +206,29 @@ fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refu
         }
         cursor.at += 1;
         if let Some((stated, anchor)) = line.starts_with(b"@@").then(|| parse_header(line)).flatten() {
-            close_hunk(&mut open, &mut hunks);
+            close_hunk(&mut open, std::mem::take(&mut gap), &mut hunks);
             open.stated = stated;
             if !anchor.is_empty() {
                 open.anchors.push(Cow::Borrowed(anchor));
             }
             continue;
         }
-        body_line(&mut open, line);
+        push_line(&mut open, line, false);
+        gap = if line.is_empty() { gap + 1 } else { 0 };
     }
-    // A header line as the last line of a file has no hunk to belong to: the answer was cut off there.
-    let headed = !open.anchors.is_empty() || open.stated.old_start.is_some();
-    close_hunk(&mut open, &mut hunks);
-    if headed && !open.anchors.is_empty() {
+    close_hunk(&mut open, gap, &mut hunks);
+    // A heading as the last line of a file has no hunk to belong to: the answer was cut off there.
+    if !open.anchors.is_empty() {
         return Err(malformed("a hunk has no lines").hint("the answer may have been cut off"));
     }
     Ok(hunks)
 }
 
-/// Ends a hunk and stores it. A header line without a body becomes an anchor of the next hunk.
-fn close_hunk<'a>(open: &mut Hunk<'a>, hunks: &mut Vec<Hunk<'a>>) {
-    // Blank lines above the next header are a gap in the text, not context.
-    while open
-        .lines
-        .last()
-        .is_some_and(|line| line.mark == LineMark::Context && line.text.is_empty() && line.no_newline)
-    {
-        open.lines.pop();
-    }
-    for line in &mut open.lines {
-        line.no_newline = false;
-    }
+/// Ends a hunk and stores it. A header line without a body becomes an anchor of the next hunk. The last `gap` lines are a
+/// gap in the text above the next header, and not context.
+fn close_hunk<'a>(open: &mut Hunk<'a>, gap: usize, hunks: &mut Vec<Hunk<'a>>) {
+    open.lines.truncate(open.lines.len() - gap);
     if !open.lines.is_empty() {
         hunks.push(std::mem::take(open));
     }
-}
-
-fn body_line<'a>(open: &mut Hunk<'a>, line: &'a [u8]) {
-    let (mark, text) = match classify_line(line) {
-        BodyLine::Marked(mark, text) => (mark, text),
-        BodyLine::Empty => (LineMark::Context, line),
-        BodyLine::NoNewline | BodyLine::Unmarked(_) => {
-            open.repairs.push(missing_mark());
-            (LineMark::Context, line)
-        }
-    };
-    open.lines.push(HunkLine {
-        // Marks an empty line without its mark until it is known whether it is a gap at the end of the hunk.
-        no_newline: line.is_empty(),
-        ..HunkLine::new(mark, text)
-    });
 }

@@ -77,7 +77,7 @@ fn parse_number(text: &[u8]) -> Option<u64> {
 }
 
 /// Line of a body, by its meaning.
-pub(super) enum BodyLine<'a> {
+enum BodyLine<'a> {
     /// Line with a mark, and its text without the mark.
     Marked(LineMark, &'a [u8]),
     /// Empty line: blank context whose mark got lost, or the end.
@@ -88,7 +88,7 @@ pub(super) enum BodyLine<'a> {
     Unmarked(&'a [u8]),
 }
 
-pub(super) fn classify_line(line: &[u8]) -> BodyLine<'_> {
+fn classify_line(line: &[u8]) -> BodyLine<'_> {
     match line.split_first() {
         None => BodyLine::Empty,
         Some((b' ', rest)) => BodyLine::Marked(LineMark::Context, rest),
@@ -114,22 +114,26 @@ fn is_no_newline(line: &[u8]) -> bool {
 
 /// Numbers of old and new lines, counted as a body is read.
 #[derive(Clone, Copy, Default)]
-struct LineCount {
+pub(crate) struct LineCount {
     old: u64,
     new: u64,
 }
 
 impl LineCount {
-    fn add_line(&mut self, kind: &BodyLine<'_>) {
-        match kind {
-            BodyLine::Marked(LineMark::Remove, _) => self.old += 1,
-            BodyLine::Marked(LineMark::Add, _) => self.new += 1,
-            BodyLine::Marked(LineMark::Context, _) | BodyLine::Empty | BodyLine::Unmarked(_) => {
-                self.old += 1;
-                self.new += 1;
-            }
-            BodyLine::NoNewline => {}
+    /// Counts a line of a body.
+    pub(crate) fn add_line(&mut self, line: &[u8]) {
+        let kind = classify_line(line);
+        if !matches!(kind, BodyLine::NoNewline | BodyLine::Marked(LineMark::Add, _)) {
+            self.old += 1;
         }
+        if !matches!(kind, BodyLine::NoNewline | BodyLine::Marked(LineMark::Remove, _)) {
+            self.new += 1;
+        }
+    }
+
+    /// Returns true if these are the numbers that the header of the hunk states.
+    pub(crate) fn is_stated(self, stated: StatedLines) -> bool {
+        stated.old_count == Some(self.old) && stated.new_count == Some(self.new)
     }
 }
 
@@ -195,7 +199,8 @@ pub(crate) fn read_body<'a>(
     hunk
 }
 
-fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
+/// Adds a line of a body to a hunk. `cr` is true if its carriage return is content.
+pub(super) fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
     let (mark, text) = match classify_line(line) {
         BodyLine::Marked(mark, text) => (mark, text),
         BodyLine::Empty => (LineMark::Context, line),
@@ -235,12 +240,7 @@ fn body_extent(
     let mut full = None;
     let mut index = cursor.at;
     while let Some(line) = cursor.line(index) {
-        let kind = classify_line(line);
-        if full.is_none()
-            && !matches!(kind, BodyLine::NoNewline)
-            && counts_reached(count, stated)
-            && index > cursor.at
-        {
+        if full.is_none() && !is_no_newline(line) && count.is_stated(stated) && index > cursor.at {
             full = Some(index);
         }
         let inside = counted_end.is_some_and(|end| index < end);
@@ -248,10 +248,10 @@ fn body_extent(
         if !inside && ends_body(cursor, index, line, around, full.is_some()) {
             break;
         }
-        count.add_line(&kind);
+        count.add_line(line);
         index += 1;
     }
-    if full.is_none() && counts_reached(count, stated) {
+    if full.is_none() && count.is_stated(stated) {
         full = Some(index);
     }
     (index, full)
@@ -266,12 +266,12 @@ fn counted_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSur
     };
     let mut count = LineCount::default();
     let mut index = cursor.at;
-    while !counts_reached(count, stated) {
-        let kind = classify_line(cursor.line(index)?);
-        if matches!(kind, BodyLine::Unmarked(_)) {
+    while !count.is_stated(stated) {
+        let line = cursor.line(index)?;
+        if matches!(classify_line(line), BodyLine::Unmarked(_)) {
             return None;
         }
-        count.add_line(&kind);
+        count.add_line(line);
         index += 1;
     }
     while cursor.line(index).is_some_and(is_no_newline) {
@@ -286,10 +286,6 @@ fn counted_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSur
             || is_signature(cursor, index, line)
     });
     clean.then_some(index)
-}
-
-fn counts_reached(count: LineCount, stated: StatedLines) -> bool {
-    stated.old_count == Some(count.old) && stated.new_count == Some(count.new)
 }
 
 /// Returns true if this line is not part of the body any more. `full` is true if the counts were reached before it.

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::binary;
-use super::cursor::{CodeFence, LineCursor, split_margin};
+use super::cursor::{CodeFence, LineCursor};
 use super::extended::{extended_line, says_something};
 use super::hunk;
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, new_repair};
@@ -22,7 +22,7 @@ use crate::{Dialect, Refusal};
 /// Fails with `malformed` if an edit would be lost, was cut off, or contradicts itself.
 pub(super) fn read<'a>(
     lines: &[TextLine<'a>],
-    frame: &DiffFrame<'a>,
+    (frame, margin): (&DiffFrame<'a>, &'a [u8]),
     at_end: bool,
     parsed: &mut ParsedAnswer<'a>,
 ) -> Result<Vec<usize>, Refusal> {
@@ -32,7 +32,7 @@ pub(super) fn read<'a>(
             .hint("put the diff alone into its fence"));
     }
     let mut reader = DiffReader {
-        cursor: LineCursor::new(lines),
+        cursor: LineCursor::new(lines, margin),
         fence: frame.fence,
         open: None,
         in_header: false,
@@ -77,18 +77,10 @@ impl<'a> DiffReader<'_, 'a> {
     /// Reads what begins at the cursor.
     fn read_next(&mut self) -> Result<(), Refusal> {
         let at = self.cursor.at;
-        let Some(raw) = self.cursor.raw_line(at) else {
-            return Ok(());
-        };
-        let line = match self.cursor.line(at) {
-            Some(line) => line,
-            None => {
-                // The margin ends where a line no longer has it.
-                self.cursor.margin = b"";
-                raw
-            }
-        };
-        if self.starts_part(line) || self.finds_margin(raw) {
+        let raw = self.cursor.raw_line(at).unwrap_or_default();
+        // A line without the margin of the diff is prose, or would be lost.
+        let line = self.cursor.line(at).unwrap_or(raw);
+        if self.starts_part(line) {
             return self.read_part();
         }
         if begins_with_mode(line) {
@@ -107,7 +99,7 @@ impl<'a> DiffReader<'_, 'a> {
             return Ok(());
         }
         if self.implicit_hunk(line) {
-            return self.hunk_here(hunk::parse_header(b"@@").unwrap_or_default().0);
+            return self.hunk_below(b"@@");
         }
         if self.drops_an_edit(line) {
             return Err(malformed("changed lines are below the end of their hunk")
@@ -133,24 +125,6 @@ impl<'a> DiffReader<'_, 'a> {
         line.starts_with(b"+++ ") && next.is_some_and(|next| next.starts_with(b"@@"))
     }
 
-    /// Returns true for a header behind blanks or quote marks. They become the margin, since they are before every
-    /// line of the diff.
-    fn finds_margin(&mut self, raw: &'a [u8]) -> bool {
-        let (margin, _) = split_margin(raw);
-        if margin.is_empty() {
-            return false;
-        }
-        let before = std::mem::replace(&mut self.cursor.margin, margin);
-        let found = self
-            .cursor
-            .line(self.cursor.at)
-            .is_some_and(|line| line.starts_with(b"diff --git ") || self.starts_names(line));
-        if !found {
-            self.cursor.margin = before;
-        }
-        found
-    }
-
     fn read_part(&mut self) -> Result<(), Refusal> {
         let at = self.cursor.at;
         let line = self.cursor.line(at).unwrap_or_default();
@@ -162,22 +136,10 @@ impl<'a> DiffReader<'_, 'a> {
             return Ok(());
         }
         if line.starts_with(b"@@") {
-            let (stated, section) = hunk::parse_header(line).unwrap_or_default();
             self.cursor.at += 1;
-            self.hunk_here(stated)?;
-            self.name_section(section);
-            return Ok(());
+            return self.hunk_below(line);
         }
         self.read_names(line)
-    }
-
-    /// Stores the heading behind the marks of the hunk just read.
-    fn name_section(&mut self, section: &'a [u8]) {
-        if let Some(EditBody::Hunks(hunks)) = self.open.as_mut().map(|open| &mut open.body)
-            && let (Some(last), false) = (hunks.last_mut(), section.is_empty())
-        {
-            last.section = Some(Cow::Borrowed(section));
-        }
     }
 
     fn read_names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {
@@ -267,14 +229,17 @@ impl<'a> DiffReader<'_, 'a> {
         self.open.is_some() && !self.in_header && changed && !prose
     }
 
-    fn hunk_here(&mut self, stated: super::model::StatedLines) -> Result<(), Refusal> {
+    /// Reads the hunk at the cursor, which is below this header.
+    fn hunk_below(&mut self, header: &'a [u8]) -> Result<(), Refusal> {
+        let (stated, section) = hunk::parse_header(header).unwrap_or_default();
         let header_cr = self.cursor.at > 0 && self.cursor.ends_in_cr(self.cursor.at - 1);
         let around = hunk::HunkSurroundings {
             in_fence: self.fence.is_some(),
             after_git_line: self.has_git_line(),
             crlf_transport: header_cr,
         };
-        let hunk = hunk::read_body(&mut self.cursor, stated, around);
+        let mut hunk = hunk::read_body(&mut self.cursor, stated, around);
+        hunk.section = (!section.is_empty()).then_some(Cow::Borrowed(section));
         self.ends_in_hunk = self.cursor.is_done();
         self.in_header = false;
         if hunk.lines.is_empty() {

@@ -7,7 +7,7 @@
 //! every other byte as it is, since both encodings have one form for each character.
 
 use crate::parse::{HunkLine, LineMark};
-use crate::text::BOM;
+use crate::text::{BOM, decode_utf16};
 use crate::{Refusal, RefusalCode};
 
 /// Encoding of a file that is not in UTF-8.
@@ -42,7 +42,14 @@ impl TextEncoding {
     ) -> Result<Option<(Self, Vec<u8>)>, Refusal> {
         for (mark, encoding) in [(b"\xff\xfe", Self::Utf16Le), (b"\xfe\xff", Self::Utf16Be)] {
             if let Some(rest) = content.strip_prefix(mark) {
-                return Ok(decode_utf16(rest, encoding).map(|text| (encoding, text.into_bytes())));
+                let read = match encoding {
+                    Self::Utf16Be => u16::from_be_bytes,
+                    Self::Utf16Le | Self::Latin1 => u16::from_le_bytes,
+                };
+                // A second mark, or the zeros of UTF-32, show another format.
+                let is_text = |text: &String| !text.contains('\0') && !text.as_bytes().starts_with(BOM);
+                let text = decode_utf16(rest, read).filter(|text| rest.len() % 2 == 0 && is_text(text));
+                return Ok(text.map(|text| (encoding, text.into_bytes())));
             }
         }
         let (mut foreign, mut adds) = (false, false);
@@ -102,21 +109,6 @@ impl TextEncoding {
                 .collect(),
         }
     }
-}
-
-/// Decodes UTF-16. Returns `None` if it cannot be encoded to the same bytes, or is not text.
-fn decode_utf16(bytes: &[u8], encoding: TextEncoding) -> Option<String> {
-    let (pairs, rest) = bytes.as_chunks::<2>();
-    let unit = |pair: &[u8; 2]| match encoding {
-        TextEncoding::Utf16Be => u16::from_be_bytes(*pair),
-        TextEncoding::Utf16Le | TextEncoding::Latin1 => u16::from_le_bytes(*pair),
-    };
-    let text: String = char::decode_utf16(pairs.iter().map(unit))
-        .collect::<Result<_, _>>()
-        .ok()?;
-    // A second mark, or the zeros of UTF-32, show another format.
-    let odd = text.contains('\0') || text.as_bytes().starts_with(BOM);
-    (rest.is_empty() && !odd).then_some(text)
 }
 
 /// Returns true if the bytes above ASCII are letters and signs of Latin-1. It has none from 0x80 to 0x9F, where
