@@ -3,8 +3,6 @@
 //! Owns: the wording. Never: gives instructions that repository content wrote; that content is quoted in fences
 //! longer than any fence it contains.
 
-use std::fmt::Write;
-
 use crate::{FileReport, HunkReport, HunkStatus, LandingReport, Refusal, RefusalCode};
 
 /// Maximum number of files that are listed.
@@ -17,51 +15,36 @@ impl LandingReport {
     /// of the file.
     #[must_use]
     pub fn feedback(&self) -> String {
-        let mut out = String::new();
-        let Some(refusal) = &self.refusal else {
-            return self.landed_text();
-        };
-        push_line(
-            &mut out,
-            &format!("Nothing was changed. {}.", capitalized(&refusal.message)),
-        );
-        if let Some(hint) = &refusal.hint {
-            push_line(&mut out, &format!("{}.", capitalized(hint)));
+        let mut text = FeedbackText::default();
+        match &self.refusal {
+            Some(refusal) => {
+                text.line(&format!(
+                    "Nothing was changed. {}.",
+                    capitalized(&refusal.message)
+                ));
+                if let Some(hint) = &refusal.hint {
+                    text.line(&format!("{}.", capitalized(hint)));
+                }
+                text.files(&self.files, "would land; keep them as they are");
+                text.line("");
+                text.line(advice_for(refusal.code));
+            }
+            None if self.partial => {
+                text.line("A part of the change landed. The rest was left out:");
+                text.files(&self.files, "landed; leave them out");
+                text.line("");
+                text.line("Send only the rest again, made for the files as they are now.");
+            }
+            None => text.line("The change landed."),
         }
-        push_files(&mut out, &self.files, "would land; keep them as they are");
-        push_line(&mut out, "");
-        push_line(&mut out, advice_for(refusal.code));
-        out
+        text.0
     }
-
-    fn landed_text(&self) -> String {
-        if !self.partial {
-            return "The change landed.\n".to_owned();
-        }
-        let mut out = String::new();
-        push_line(&mut out, "A part of the change landed. The rest was left out:");
-        push_files(&mut out, &self.files, "landed; leave them out");
-        push_line(&mut out, "");
-        push_line(
-            &mut out,
-            "Send only the rest again, made for the files as they are now.",
-        );
-        out
-    }
-}
-
-fn push_line(out: &mut String, line: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "{line}");
 }
 
 fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
-    let first: String = characters
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .collect();
+    let first = characters.next().into_iter();
+    let first: String = first.flat_map(char::to_uppercase).collect();
     escape_invisible(&first) + &escape_invisible(characters.as_str())
 }
 
@@ -83,48 +66,6 @@ fn has_refusal(file: &FileReport) -> bool {
     file.refusal.is_some() || file.hunks.iter().any(|hunk| hunk.refusal.is_some())
 }
 
-fn push_files(out: &mut String, files: &[FileReport], landed_ones: &str) {
-    let mut told = files.iter().filter(|file| has_refusal(file));
-    for one in told.by_ref().take(FILES) {
-        push_file(out, one, landed_ones);
-    }
-    push_remaining(out, told.count(), "files");
-}
-
-/// States how many more there are, if not all are listed.
-fn push_remaining(out: &mut String, more: usize, what: &str) {
-    if more > 0 {
-        push_line(out, &format!("- and {more} more {what} that do not land."));
-    }
-}
-
-fn push_file(out: &mut String, file: &FileReport, landed_ones: &str) {
-    push_line(out, "");
-    push_line(out, &format!("File `{}`:", escape_invisible(&file.path)));
-    // With reasons for single hunks, the reason of the file only repeats the first of them.
-    if let Some(refusal) = &file.refusal
-        && file.hunks.iter().all(|hunk| hunk.refusal.is_none())
-    {
-        push_line(out, &format!("- {}.", format_reason(refusal)));
-    }
-    let landed = file
-        .hunks
-        .iter()
-        .filter(|hunk| hunk.status == HunkStatus::Landed)
-        .count();
-    if landed > 0 {
-        push_line(
-            out,
-            &format!("- {landed} of its {} hunks {landed_ones}.", file.hunks.len()),
-        );
-    }
-    let mut told = file.hunks.iter().filter(|hunk| hunk.refusal.is_some());
-    for one in told.by_ref().take(HUNKS) {
-        push_hunk(out, one);
-    }
-    push_remaining(out, told.count(), "hunks");
-}
-
 fn format_reason(refusal: &Refusal) -> String {
     match &refusal.hint {
         Some(hint) => format!("{}; {}", capitalized(&refusal.message), escape_invisible(hint)),
@@ -132,47 +73,89 @@ fn format_reason(refusal: &Refusal) -> String {
     }
 }
 
-fn push_hunk(out: &mut String, hunk: &HunkReport) {
-    let Some(refusal) = &hunk.refusal else { return };
-    push_line(
-        out,
-        &format!("- Hunk {}: {}.", hunk.index, format_reason(refusal)),
-    );
-    if !hunk.expected.is_empty() {
-        push_line(out, "  It expects these lines:");
-        push_quoted(out, &hunk.expected);
+/// Lines of the feedback so far.
+#[derive(Default)]
+struct FeedbackText(String);
+
+impl FeedbackText {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line);
+        self.0.push('\n');
     }
-    let lines: Vec<String> = hunk.candidates.iter().map(u64::to_string).collect();
-    if let (Some(first), false) = (lines.first(), hunk.actual.is_empty()) {
-        // The expected lines were just shown and the candidates are equal to them, so only the line numbers are new.
-        if refusal.code == RefusalCode::Ambiguous {
-            let (they, s) = if lines.len() == 1 {
-                ("This is", "")
-            } else {
-                ("They are", "s")
-            };
-            push_line(out, &format!("  {they} at line{s} {}.", lines.join(", ")));
-        } else {
-            push_line(out, &format!("  The file has these lines from line {first} on:"));
-            push_quoted(out, &hunk.actual);
+
+    fn files(&mut self, files: &[FileReport], landed_ones: &str) {
+        let mut told = files.iter().filter(|file| has_refusal(file));
+        for one in told.by_ref().take(FILES) {
+            self.file(one, landed_ones);
+        }
+        self.remaining(told.count(), "files");
+    }
+
+    /// States how many more there are, if not all are listed.
+    fn remaining(&mut self, more: usize, what: &str) {
+        if more > 0 {
+            self.line(&format!("- and {more} more {what} that do not land."));
         }
     }
-}
 
-/// Quotes lines in a fence that none of them can close.
-fn push_quoted(out: &mut String, lines: &[String]) {
-    // With a fence of fixed length a line of the file could close it, and the rest would read as our own words.
-    let longest = lines
-        .iter()
-        .map(|line| line.chars().take_while(|character| *character == '`').count())
-        .max()
-        .unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    push_line(out, &fence);
-    for line in lines {
-        push_line(out, line);
+    fn file(&mut self, file: &FileReport, landed_ones: &str) {
+        self.line("");
+        self.line(&format!("File `{}`:", escape_invisible(&file.path)));
+        // With reasons for single hunks, the reason of the file only repeats the first of them.
+        if let Some(refusal) = &file.refusal
+            && file.hunks.iter().all(|hunk| hunk.refusal.is_none())
+        {
+            self.line(&format!("- {}.", format_reason(refusal)));
+        }
+        let landed = file.hunks.iter().filter(|hunk| hunk.status == HunkStatus::Landed);
+        let (landed, all) = (landed.count(), file.hunks.len());
+        if landed > 0 {
+            self.line(&format!("- {landed} of its {all} hunks {landed_ones}."));
+        }
+        let mut told = file.hunks.iter().filter(|hunk| hunk.refusal.is_some());
+        for one in told.by_ref().take(HUNKS) {
+            self.hunk(one);
+        }
+        self.remaining(told.count(), "hunks");
     }
-    push_line(out, &fence);
+
+    fn hunk(&mut self, hunk: &HunkReport) {
+        let Some(refusal) = &hunk.refusal else { return };
+        self.line(&format!("- Hunk {}: {}.", hunk.index, format_reason(refusal)));
+        if !hunk.expected.is_empty() {
+            self.line("  It expects these lines:");
+            self.quoted(&hunk.expected);
+        }
+        let lines: Vec<String> = hunk.candidates.iter().map(u64::to_string).collect();
+        match lines.as_slice() {
+            [] => {}
+            _ if hunk.actual.is_empty() => {}
+            // The expected lines were just shown and the candidates are equal to them, so only the line numbers are new.
+            [only] if refusal.code == RefusalCode::Ambiguous => {
+                self.line(&format!("  This is at line {only}."))
+            }
+            all if refusal.code == RefusalCode::Ambiguous => {
+                self.line(&format!("  They are at lines {}.", all.join(", ")));
+            }
+            [first, ..] => {
+                self.line(&format!("  The file has these lines from line {first} on:"));
+                self.quoted(&hunk.actual);
+            }
+        }
+    }
+
+    /// Quotes lines in a fence that none of them can close.
+    fn quoted(&mut self, lines: &[String]) {
+        // With a fence of fixed length a line of the file could close it, and the rest would read as our own words.
+        let marks = |line: &String| line.chars().take_while(|character| *character == '`').count();
+        let longest = lines.iter().map(marks).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        self.line(&fence);
+        for line in lines {
+            self.line(line);
+        }
+        self.line(&fence);
+    }
 }
 
 fn advice_for(code: RefusalCode) -> &'static str {

@@ -20,7 +20,7 @@ use crate::compare::line_edits;
 use crate::parse::parse_fence;
 use crate::refusal::{ambiguous, malformed};
 use crate::text::{TextLine, is_in, is_page, split_ending, split_lines, trim, trim_end};
-use crate::whole::{ambiguous_numbers, line_number};
+use crate::whole::{ambiguous_numbers, line_number, split_numbers};
 use crate::{Change, Dialect, FileChange, FileReport, Refusal};
 
 /// Lines that one place of a file loses and gets.
@@ -205,9 +205,8 @@ fn wrapped(what: &str) -> Refusal {
 /// Refuses a number in front of each added line, if the file has none.
 fn check_numbers(old: &[u8], runs: &[ChangedRun<'_>]) -> Result<(), Refusal> {
     let is_listing = |run: &ChangedRun<'_>| {
-        let said = run.added.iter().filter(|line| !line.is_empty());
-        let numbers: Option<Vec<u64>> = said.map(|line| Some(line_number(line)?.0)).collect();
-        numbers.is_some_and(|numbers| numbers.len() > 1 && numbers.is_sorted_by(|a, b| a + 1 == *b))
+        let said = run.added.iter().copied().filter(|line| !line.is_empty());
+        split_numbers(&said.collect::<Vec<_>>()).is_some()
     };
     let has_number = |line: &TextLine<'_>| line_number(line.text).is_some();
     if runs.iter().any(is_listing) && !split_lines(old).iter().any(has_number) {

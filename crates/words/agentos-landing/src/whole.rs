@@ -35,8 +35,7 @@ pub(crate) fn changed_content(
         for line in &mut wanted {
             *line = line.get(..line.len() - tail).unwrap_or_default();
         }
-        let detail = "every line ended with the same blanks, which were removed";
-        repaired = Some(new_repair("trailing-blanks", detail));
+        repaired = Some(tail_repair());
     }
     // A new version of a file shares lines with the old one. If none is equal, marks or numbers may stand before
     // each.
@@ -50,15 +49,15 @@ pub(crate) fn changed_content(
             repaired = Some(new_repair("line-numbers", detail));
         }
     }
-    let marked = wanted.first().map(|first| [BOM, first].concat());
-    if let (true, Some(first), Some(marked)) = (base.starts_with(BOM), wanted.first_mut(), &marked)
-        && !first.starts_with(BOM)
-    {
-        *first = marked;
-    }
-    if let (false, Some(first)) = (base.starts_with(BOM), wanted.first_mut()) {
-        // The file has no byte order mark. One in the answer is invisible, so nobody would notice its addition.
-        *first = first.strip_prefix(BOM).unwrap_or(first);
+    // The file keeps its byte order mark, and gets none: it is invisible, so nobody would notice its addition.
+    let bare = wanted
+        .first()
+        .map(|first| first.strip_prefix(BOM).unwrap_or(first));
+    let marked = bare
+        .filter(|_| base.starts_with(BOM))
+        .map(|bare| [BOM, bare].concat());
+    if let (Some(first), Some(bare)) = (wanted.first_mut(), bare) {
+        *first = marked.as_deref().unwrap_or(bare);
     }
     let hunk = Hunk {
         lines: pair_lines(&texts, &wanted),
@@ -73,6 +72,12 @@ pub(crate) fn changed_content(
         Err(_) => crate::placement::content_of(hunk.lines.iter().filter(|line| line.is_new())),
     };
     Ok((content, repaired))
+}
+
+/// Returns the repair of blanks that every line ended with.
+pub(crate) fn tail_repair() -> Repair {
+    let detail = "every line ended with the same blanks, which were removed";
+    new_repair("trailing-blanks", detail)
 }
 
 /// Refuses a block that may be a part of the file, by what says that it is all of it.
@@ -233,7 +238,7 @@ fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Optio
 
 /// Returns the first number and the lines after the numbers. Returns `None` unless every line has a number that is
 /// one more than that of the line above.
-fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
+pub(crate) fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)> {
     let (first, _) = line_number(new.first()?)?;
     let text = |(wanted, line): (u64, &&'l [u8])| {
         let (found, text) = line_number(line)?;

@@ -134,8 +134,7 @@ fn stands_for_others(line: &[u8], page: bool, lost: usize) -> bool {
     };
     // Comments of this kind are often put in brackets, as in `// (remaining functions stay the same)`.
     let text = text.trim_matches(|mark: char| "[](){}<>*_ ".contains(mark));
-    let dots = |text: &str| (text.starts_with("..."), text.ends_with("..."));
-    let (before, behind) = dots(&text.replace('…', "..."));
+    let (before, behind) = (text.starts_with("..."), text.ends_with("..."));
     let words: Vec<&str> = text
         .split(|mark: char| !mark.is_alphanumeric() && mark != '_')
         .filter(|word| !word.is_empty())
@@ -153,31 +152,24 @@ fn stands_for_others(line: &[u8], page: bool, lost: usize) -> bool {
 /// Returns the text of a line that is in brackets or emphasis as a whole. Returns `None` for another line.
 fn wrapped_text(line: &[u8]) -> Option<String> {
     let text = lower(line);
-    let ends = |open: char, close: char| text.starts_with(open) && text.ends_with(close) && text.len() > 2;
-    [('(', ')'), ('[', ']'), ('<', '>'), ('*', '*'), ('_', '_')]
-        .iter()
-        .any(|(open, close)| ends(*open, *close))
-        .then(|| text.clone())
+    let mut pairs = [('(', ')'), ('[', ']'), ('<', '>'), ('*', '*'), ('_', '_')].into_iter();
+    let is_wrapped = pairs.any(|(open, close)| text.starts_with(open) && text.ends_with(close));
+    (is_wrapped && text.len() > 2).then_some(text)
 }
 
+/// Returns the text of a line in lower case, with three dots for an ellipsis.
 fn lower(line: &[u8]) -> String {
-    String::from_utf8_lossy(trim(line)).to_lowercase()
+    let text = String::from_utf8_lossy(trim(line));
+    text.to_lowercase().replace('…', "...")
 }
 
 /// Returns true for a line that is a placeholder in any place: dots alone, or dots with words for "the rest stays".
 pub(crate) fn is_elision(line: &[u8]) -> bool {
     let text = lower(line);
-    let dots = text.contains("...") || text.contains('…');
-    text == "..."
-        || text == "…"
-        || (dots && WORDS.split(',').any(|word| text.contains(word)) && begins_or_ends(&text))
-}
-
-/// Returns true if the dots are at an end of the text: in the middle they belong to a sentence.
-fn begins_or_ends(text: &str) -> bool {
-    let bare = text.trim_matches(|mark: char| !mark.is_alphanumeric() && mark != '.' && mark != '…');
-    let dots = |at: &str| at.starts_with("...") || at.starts_with('…');
-    dots(bare) || bare.ends_with("...") || bare.ends_with('…')
+    // In the middle, dots belong to a sentence.
+    let bare = text.trim_matches(|mark: char| !mark.is_alphanumeric() && mark != '.');
+    let has_dots = bare.starts_with("...") || bare.ends_with("...");
+    text == "..." || (has_dots && WORDS.split(',').any(|word| text.contains(word)))
 }
 
 /// Returns the text of a comment in lower case. Returns `None` if the line is not a comment alone.
@@ -199,13 +191,13 @@ fn comment_text(line: &[u8]) -> Option<String> {
 fn only_dots(line: &[u8]) -> bool {
     let text = comment_text(line).unwrap_or_else(|| lower(line));
     let text = text.trim_matches(|mark: char| "[](){}<>*_ ".contains(mark));
-    text == "..." || text == "…"
+    text == "..."
 }
 
 /// Returns true for `# ... existing code ...` and the like.
 fn dots_first(line: &[u8]) -> bool {
     let text = comment_text(line).unwrap_or_else(|| lower(line));
-    (text.starts_with("...") || text.starts_with('…')) && WORDS.split(',').any(|word| text.contains(word))
+    text.starts_with("...") && WORDS.split(',').any(|word| text.contains(word))
 }
 
 /// Returns true for `# rest of file unchanged`, `// (remaining functions stay the same)` and the like.
