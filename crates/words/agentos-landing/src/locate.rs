@@ -261,30 +261,36 @@ pub(crate) fn locate_hunks(
     let mut settled = Vec::with_capacity(sought.len());
     for ((one, chosen), other) in sought.iter().zip(chosen).zip(others) {
         target.budget.spend(one.old.len() + one.hunk.continuation.len())?;
-        let stated = chosen
-            .as_ref()
-            .ok()
-            .map(|place| place.start)
-            .filter(|start| one.stated == Some(*start) && !one.old.is_empty());
-        let other = match (other, stated) {
-            (None, Some(start)) => other_exact_place(target, one, start)?,
-            (other, _) => other,
-        };
-        let copies = match &chosen {
-            Ok(place) => deeper_copies(target, one, place)?,
-            Err(_) => Vec::new(),
-        };
-        settled.push(chosen.and_then(|place| match other {
-            Some(other) => Err(PlaceMiss::new(MissReason::Several, [place.start, other])),
-            None if !copies.is_empty() => {
-                let starts = std::iter::once(place.start).chain(copies);
-                let starts: Vec<usize> = starts.take(order::SHOWN).collect();
-                Err(PlaceMiss::new(MissReason::Several, starts))
-            }
-            None => accept_place(target, one, place),
-        }));
+        settled.push(match chosen {
+            Ok(place) => settle_place(target, one, place, other)?,
+            Err(miss) => Err(miss),
+        });
     }
     Ok(settled)
+}
+
+/// Returns the place, unless other evidence speaks against it. `other` is the place that the stated new line means.
+fn settle_place(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    place: HunkPlace,
+    other: Option<usize>,
+) -> Result<FoundPlace, Refusal> {
+    let as_stated = one.stated == Some(place.start) && !one.old.is_empty();
+    let other = match other {
+        None if as_stated => other_exact_place(target, one, place.start)?,
+        other => other,
+    };
+    let others = match other {
+        Some(other) => vec![other],
+        None => deeper_copies(target, one, &place)?,
+    };
+    if others.is_empty() {
+        return Ok(accept_place(target, one, place));
+    }
+    let starts = std::iter::once(place.start).chain(others);
+    let starts: Vec<usize> = starts.take(order::SHOWN).collect();
+    Ok(Err(PlaceMiss::new(MissReason::Several, starts)))
 }
 
 /// Finds the places by the lines of the hunks, if not all fit their stated lines.

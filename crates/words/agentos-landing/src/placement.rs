@@ -27,6 +27,18 @@ pub(crate) struct PlacedHunks {
     pub part: Vec<LineSplice>,
 }
 
+impl PlacedHunks {
+    /// Returns the outcome of hunks that all land, or of which none does.
+    pub(crate) fn new(reports: Vec<HunkReport>, splices: Option<Vec<LineSplice>>) -> Self {
+        let part = Vec::new();
+        Self {
+            reports,
+            splices,
+            part,
+        }
+    }
+}
+
 /// Places every hunk of one file.
 ///
 /// # Errors
@@ -72,47 +84,42 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
                             report.repairs.push(new_repair("missing-anchor", detail));
                         }
                         if place.others > 0 {
-                            report
-                                .repairs
-                                .push(new_repair("one-of-several", reason_chosen(one, &place)));
+                            let chosen = new_repair("one-of-several", reason_chosen(one, &place));
+                            report.repairs.push(chosen);
                         }
                         placed.push((at, place.start));
                         all.append(&mut new);
                     }
-                    (Ok(_), AppliedState::Proven(start)) => {
-                        report_already_there(&mut report, start);
-                    }
+                    (Ok(_), AppliedState::Proven(start)) => report_already_there(&mut report, start),
                     (Ok(_), AppliedState::Unproven(start)) => {
-                        let miss = PlaceMiss::new(MissReason::Unproven, [start]);
-                        show_miss(target, one, &mut report, &miss);
+                        show_miss(target, one, &mut report, MissReason::Unproven, &[start]);
                     }
                     (Err(UncertainBlanks), _) => {
-                        let miss = PlaceMiss::new(MissReason::UncertainBlanks, [place.start]);
-                        show_miss(target, one, &mut report, &miss);
+                        show_miss(
+                            target,
+                            one,
+                            &mut report,
+                            MissReason::UncertainBlanks,
+                            &[place.start],
+                        );
                     }
                 }
             }
-            Err(why) => {
-                report_miss(target, one, &mut report, why)?;
-            }
+            Err(why) => report_miss(target, one, &mut report, why)?,
         }
         reports.push(report);
     }
     withdraw_contested(target, &sought, &mut reports);
     // Hunks are placed in the order of the answer, but `join_splices` needs them in the order of the file.
     all.sort_by_key(|splice| (splice.start, splice.end));
-    let (splices, part) = if placed.len() == sought.len() {
-        (Some(all), Vec::new())
-    } else if order::are_some_disjoint(&sought, &placed) {
-        (None, all)
-    } else {
-        (None, Vec::new())
-    };
-    Ok(PlacedHunks {
-        reports,
-        splices,
-        part,
-    })
+    if placed.len() == sought.len() {
+        return Ok(PlacedHunks::new(reports, Some(all)));
+    }
+    let mut outcome = PlacedHunks::new(reports, None);
+    if order::are_some_disjoint(&sought, &placed) {
+        outcome.part = all;
+    }
+    Ok(outcome)
 }
 
 /// Returns the words for the evidence by which one of several places was taken.
@@ -147,11 +154,7 @@ fn place_inline(
         }
         reports.push(report);
     }
-    PlacedHunks {
-        reports,
-        splices: Some(splices),
-        part: Vec::new(),
-    }
+    PlacedHunks::new(reports, Some(splices))
 }
 
 /// Returns the outcome of JSON edits if the text of the edit `index` has no place: no edit lands.
@@ -171,11 +174,7 @@ fn miss_inline(
         }
     }
     withdraw_contested(target, sought, &mut reports);
-    Ok(PlacedHunks {
-        reports,
-        splices: None,
-        part: Vec::new(),
-    })
+    Ok(PlacedHunks::new(reports, None))
 }
 
 /// Returns the report of a hunk before anything is known about its place. `at` counts from 0.
@@ -232,12 +231,7 @@ fn withdraw_contested(target: &TargetFile<'_>, sought: &[SoughtHunk<'_, '_>], re
     for (at, start) in proven.iter().filter(|(at, _)| contested.contains(at)) {
         if let (Some(report), Some(one)) = (reports.get_mut(*at), sought.get(*at)) {
             *report = unplaced_report(*at, one.hunk);
-            show_miss(
-                target,
-                one,
-                report,
-                &PlaceMiss::new(MissReason::Unproven, [*start]),
-            );
+            show_miss(target, one, report, MissReason::Unproven, &[*start]);
         }
     }
 }
@@ -259,34 +253,33 @@ fn report_miss(
             show_expected(one, report);
             report_already_there(report, *start);
         }
-        _ => show_miss(target, one, report, &miss),
+        _ => show_miss(target, one, report, miss.reason, &miss.starts),
     }
     Ok(())
 }
 
-/// Fills the report of a refused hunk.
-fn show_miss(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, report: &mut HunkReport, miss: &PlaceMiss) {
+/// Fills the report of a hunk that is refused for this reason, which is about these lines.
+fn show_miss(
+    target: &TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    report: &mut HunkReport,
+    reason: MissReason,
+    starts: &[usize],
+) {
     show_expected(one, report);
-    report.candidates = miss.starts.iter().map(|start| line_number(*start)).collect();
-    let first = miss.starts.first();
-    let nearby = first.map(|start| target.lines().below(*start).iter());
-    report.actual = nearby
-        .into_iter()
-        .flatten()
-        .take(SHOWN_LINES.min(one.old.len().max(1)))
-        .map(|line| excerpt(line.text, SHOWN_CHARS))
-        .collect();
-    let (code, hint) = advice_for(miss.reason);
-    report.refusal = Some(Refusal::new(code, message_for(miss.reason)).hint(hint));
+    report.candidates = starts.iter().map(|start| line_number(*start)).collect();
+    if let Some(first) = starts.first() {
+        let shown = target.lines().below(*first).iter();
+        let shown = shown.take(SHOWN_LINES.min(one.old.len().max(1)));
+        report.actual = shown.map(|line| excerpt(line.text, SHOWN_CHARS)).collect();
+    }
+    let (code, hint) = advice_for(reason);
+    report.refusal = Some(Refusal::new(code, message_for(reason)).hint(hint));
 }
 
 fn show_expected(one: &SoughtHunk<'_, '_>, report: &mut HunkReport) {
-    report.expected = one
-        .old
-        .iter()
-        .take(SHOWN_LINES)
-        .map(|line| excerpt(&line.text, SHOWN_CHARS))
-        .collect();
+    let shown = one.old.iter().take(SHOWN_LINES);
+    report.expected = shown.map(|line| excerpt(&line.text, SHOWN_CHARS)).collect();
 }
 
 /// Returns the code and the advice for a hunk without a place. The code of a hunk that is not in the file makes landing

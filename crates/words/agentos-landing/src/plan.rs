@@ -31,6 +31,18 @@ pub(crate) struct PlanOutcome {
     pub partial: bool,
 }
 
+impl PlanOutcome {
+    /// Creates an outcome that leaves nothing out.
+    pub(crate) fn new(reports: Vec<FileReport>, states: Option<PathStates>) -> Self {
+        let partial = false;
+        Self {
+            reports,
+            states,
+            partial,
+        }
+    }
+}
+
 /// Parts of the answer that edit one path.
 struct PathParts<'e, 'a> {
     parts: Vec<(&'e FileEdit<'a>, ResolvedPart)>,
@@ -197,9 +209,9 @@ fn plan_path(
     let mode = parts.iter().find_map(|(_, resolved)| resolved.mode);
     if let Some(content) = &resolved.content {
         report.hunks.push(content::whole_report());
-        return Ok(given_states(resolved, content));
+        return Ok(states_of(resolved, mode, Arc::clone(content)));
     }
-    match (&resolved.action, &resolved.base) {
+    let content = match (&resolved.action, &resolved.base) {
         (PathAction::Create, _) | (_, None) => {
             if let EditBody::Whole(lines) = &first.body {
                 whole::check_name(first, &path)?;
@@ -207,58 +219,42 @@ fn plan_path(
                 not_meant_below(&path, lines, context)?;
             }
             let content = content::new_content(first, report)?;
-            let mode = mode.unwrap_or(FileMode::Regular);
             report.hunks.push(content::whole_report());
-            let new = FileState {
-                mode,
-                content: Arc::from(content),
-            };
-            Ok(vec![(path, None, Some(new))])
+            Arc::from(content)
         }
         (PathAction::Delete, Some(old)) => {
             content::check_deletion(&parts, old, context.budget, report)?;
-            Ok(vec![(path, Some(old.clone()), None)])
+            Arc::default()
         }
-        (PathAction::Modify, Some(old)) => {
-            let new = content::modified_state(&parts, old, mode, context, report);
-            let new = if mode.is_none_or(|mode| mode == old.mode) {
+        (PathAction::Modify | PathAction::Move { .. }, Some(old)) => {
+            let new = content::modified_content(&parts, old, context, report);
+            if resolved.action == PathAction::Modify && mode.is_none_or(|mode| mode == old.mode) {
                 new?
             } else {
                 check_rest(new, &path)?
-            };
-            Ok(vec![(path, Some(old.clone()), Some(new))])
-        }
-        (PathAction::Move { from, copy }, Some(old)) => {
-            let new = content::modified_state(&parts, old, mode, context, report);
-            let new = check_rest(new, &path)?;
-            let mut states = vec![(path, None, Some(new))];
-            if !copy {
-                states.push((from.clone(), Some(old.clone()), None));
             }
-            Ok(states)
         }
-    }
+    };
+    Ok(states_of(resolved, mode, content))
 }
 
-/// Returns the states of a path whose new content is stated as a whole, checked against its base.
-fn given_states(resolved: &ResolvedPart, content: &Arc<[u8]>) -> PathStates {
+/// Returns the states of a path with this new content. The new mode is the stated one, or else that of the base.
+fn states_of(resolved: &ResolvedPart, mode: Option<FileMode>, content: Arc<[u8]>) -> PathStates {
     let old = resolved.base.clone();
     let before = old.as_ref().map(|old| old.mode);
-    let new = FileState {
-        mode: resolved.mode.or(before).unwrap_or(FileMode::Regular),
-        content: Arc::clone(content),
-    };
+    let mode = mode.or(before).unwrap_or(FileMode::Regular);
+    let new = Some(FileState { mode, content });
     let path = resolved.path.clone();
     match &resolved.action {
-        PathAction::Create | PathAction::Modify => vec![(path, old, Some(new))],
+        PathAction::Create | PathAction::Modify => vec![(path, old, new)],
         PathAction::Delete => vec![(path, old, None)],
-        PathAction::Move { copy: true, .. } => vec![(path, None, Some(new))],
-        PathAction::Move { from, copy: false } => vec![(path, None, Some(new)), (from.clone(), old, None)],
+        PathAction::Move { copy: true, .. } => vec![(path, None, new)],
+        PathAction::Move { from, copy: false } => vec![(path, None, new), (from.clone(), old, None)],
     }
 }
 
 /// Refuses an edit whose lines were applied before, and whose mode or name was not: it is neither done nor open.
-fn check_rest(new: Result<FileState, StopReason>, path: &RepoPath) -> Result<FileState, StopReason> {
+fn check_rest(new: Result<Arc<[u8]>, StopReason>, path: &RepoPath) -> Result<Arc<[u8]>, StopReason> {
     match new {
         Err(StopReason::Refused(refusal)) if refusal.code == RefusalCode::Empty => {
             let message = format!("`{path}` has the lines of this change already, but not its mode or name");

@@ -116,14 +116,9 @@ fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Resu
     let entry = entry.filter(|entry| !(says_new(edit) && makes_room(entry)));
     resolved.action = path_action(edit, &resolved.path, entry.as_ref(), base)?;
     if let (Some(entry), PathAction::Modify | PathAction::Delete) = (entry, &resolved.action) {
-        let path = resolved.path.clone();
-        let id = entry.id.clone();
-        resolved.base = Some(if content::states_link(edit) {
-            link_state(&path, &entry, base)?
-        } else {
-            file_state(&path, &entry, base, file_bytes)?
-        });
-        resolved.id = Some(id);
+        let is_link = content::states_link(edit);
+        let state = source_state((&resolved.path, &entry), is_link, base, file_bytes)?;
+        (resolved.base, resolved.id) = (Some(state), Some(entry.id));
     }
     check_old_mode(edit, &resolved)?;
     Ok(resolved)
@@ -156,12 +151,9 @@ fn resolve_move(
         ));
     }
     // A link that is only renamed keeps its target. The header of such a part states no mode.
-    resolved.base = Some(if entry.kind == EntryKind::Symlink && edit.hunks().is_empty() {
-        link_state(&from, &entry, base)?
-    } else {
-        file_state(&from, &entry, base, file_bytes)?
-    });
-    resolved.id = Some(entry.id);
+    let is_link = entry.kind == EntryKind::Symlink && edit.hunks().is_empty();
+    let state = source_state((&from, &entry), is_link, base, file_bytes)?;
+    (resolved.base, resolved.id) = (Some(state), Some(entry.id));
     resolved.action = PathAction::Move {
         from,
         copy: edit.extended.copy,
@@ -179,40 +171,30 @@ pub(crate) fn obstacle(kind: &EntryKind) -> Option<(RefusalCode, &'static str)> 
     }
 }
 
-/// Returns the state of a symbolic link of the base.
-fn link_state(path: &RepoPath, entry: &BaseEntry, base: &dyn Base) -> Result<FileState, StopReason> {
-    if entry.kind != EntryKind::Symlink {
-        return Err(refuse_path(
-            RefusalCode::ModeChange,
-            path,
-            "is not a symbolic link",
-        ));
-    }
-    Ok(FileState {
-        mode: FileMode::Symlink,
-        content: base.read(&entry.id)?,
-    })
-}
-
-/// Returns the state of a regular file of the base.
-fn file_state(
-    path: &RepoPath,
-    entry: &BaseEntry,
+/// Returns the state of a file of the base, or of a symbolic link if the part is about one.
+fn source_state(
+    (path, entry): (&RepoPath, &BaseEntry),
+    is_link: bool,
     base: &dyn Base,
     file_bytes: usize,
 ) -> Result<FileState, StopReason> {
-    // Writing through a link would change a file that the diff does not name.
-    let EntryKind::File(mode) = entry.kind else {
-        let (code, what) = obstacle(&entry.kind).unwrap_or((RefusalCode::DoesNotApply, "is a directory"));
-        return Err(refuse_path(code, path, what));
+    let mode = match (&entry.kind, is_link) {
+        (EntryKind::Symlink, true) => FileMode::Symlink,
+        (_, true) => {
+            let what = "is not a symbolic link";
+            return Err(refuse_path(RefusalCode::ModeChange, path, what));
+        }
+        (EntryKind::File(mode), false) => *mode,
+        // Writing through a link would change a file that the diff does not name.
+        (kind, false) => {
+            let (code, what) = obstacle(kind).unwrap_or((RefusalCode::DoesNotApply, "is a directory"));
+            return Err(refuse_path(code, path, what));
+        }
     };
-    let content: Arc<[u8]> = base.read(&entry.id)?;
+    let content = base.read(&entry.id)?;
     if content.len() > file_bytes {
-        return Err(refuse_path(
-            RefusalCode::TooLarge,
-            path,
-            "is larger than the limit",
-        ));
+        let what = "is larger than the limit";
+        return Err(refuse_path(RefusalCode::TooLarge, path, what));
     }
     Ok(FileState { mode, content })
 }

@@ -246,22 +246,16 @@ fn land_in_turn(
     let mut reports: Vec<FileReport> = Vec::new();
     let mut bytes = 0;
     for (at, step) in steps.iter().enumerate() {
-        let outcome = plan_parts(
-            &single_part(step),
-            LandingContext {
-                base: &now,
-                options: &options,
-                budget: context.budget,
-            },
-        )?;
+        let context = LandingContext {
+            base: &now,
+            options: &options,
+            ..context
+        };
+        let outcome = plan_parts(&single_part(step), context)?;
         reports.extend(outcome.reports);
         // One step without a place ends this reading, with the reports up to it.
         let Some(states) = outcome.states else {
-            return Ok(Some(PlanOutcome {
-                reports,
-                states: None,
-                partial: false,
-            }));
+            return Ok(Some(PlanOutcome::new(reports, None)));
         };
         if repeated.contains(&at) {
             let sizes = states.iter().flat_map(|(_, old, new)| [old, new]).flatten();
@@ -277,23 +271,15 @@ fn land_in_turn(
             first.is_none_or(|first| first.content != seen.content)
         });
     }
-    Ok(Some(PlanOutcome {
-        reports,
-        states: Some(now.into_states()),
-        partial: false,
-    }))
+    Ok(Some(PlanOutcome::new(reports, Some(now.into_states()))))
 }
 
 /// Refuses the outcome for this reason.
 fn refuse_outcome(mut outcome: PlanOutcome, code: RefusalCode, message: &str) -> PlanOutcome {
-    outcome.states = None;
-    outcome.partial = false;
     if let Some(report) = outcome.reports.first_mut() {
-        report.refusal = Some(
-            Refusal::new(code, message)
-                .at(&report.path)
-                .hint("give all edits of a file in one diff, made for the file as it is"),
-        );
+        let refusal = Refusal::new(code, message).at(&report.path);
+        report.refusal =
+            Some(refusal.hint("give all edits of a file in one diff, made for the file as it is"));
     }
-    outcome
+    PlanOutcome::new(outcome.reports, None)
 }

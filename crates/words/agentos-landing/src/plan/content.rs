@@ -19,15 +19,15 @@ use crate::budget::WorkBudget;
 use crate::canonical::has_id;
 use crate::context::LandingContext;
 use crate::locate::TargetFile;
-use crate::parse::{EditBody, FileEdit, Hunk, HunkLine, new_repair};
+use crate::parse::{EditBody, FileEdit, Hunk, HunkLine};
 use crate::placement::{self, content_of, hunks_of};
 use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::LineSplice;
 use crate::text::{FileLines, common_tail, is_page, line_starts, trim_end};
 use crate::{
-    Dialect, FileMode, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal, RefusalCode,
-    applied, merge, whole,
+    Dialect, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal, RefusalCode, applied,
+    merge, whole,
 };
 
 use named::{names_base, names_result};
@@ -80,8 +80,7 @@ fn without_tail(lines: Vec<&HunkLine<'_>>, named: Option<&str>, report: &mut Fil
     if tail == 0 || break_lines || named.is_some_and(|id| has_id(&as_it_stands, id)) {
         return as_it_stands;
     }
-    let detail = "every line ended with the same blanks, which were removed";
-    report.repairs.push(new_repair("trailing-blanks", detail));
+    report.repairs.push(whole::tail_repair());
     let cut = lines.into_iter().map(|line| HunkLine {
         text: Cow::Borrowed(line.text.get(..line.text.len() - tail).unwrap_or_default()),
         ..line.clone()
@@ -146,28 +145,25 @@ fn refuse_unseen_whole(path: &str, options: &LandOptions) -> Result<(), Refusal>
     Ok(())
 }
 
-pub(super) fn modified_state(
+/// Returns the new content of a file of the base.
+pub(super) fn modified_content(
     parts: &[(&FileEdit<'_>, &ResolvedPart)],
     old: &FileState,
-    mode: Option<FileMode>,
     context: LandingContext<'_>,
     report: &mut FileReport,
-) -> Result<FileState, StopReason> {
-    let mode = mode.unwrap_or(old.mode);
-    let content = match parts {
-        [(edit, _)] => match &edit.body {
-            EditBody::Whole(new) => {
-                refuse_unseen_whole(&report.path, context.options)?;
-                let view = FileView::of_lines(&old.content, new.iter(), report)?;
-                let file = (report.path.as_str(), view.text());
-                let (content, repaired) = whole::changed_content(file, new, edit.claim)?;
-                report.hunks.push(whole_report());
-                report.repairs.extend(repaired);
-                Arc::from(view.write_text(&report.path, content)?)
-            }
-            EditBody::Hunks(_) => edited_content(parts, old, context, report)?,
-        },
-        _ => edited_content(parts, old, context, report)?,
+) -> Result<Arc<[u8]>, StopReason> {
+    let content = if let [(edit, _)] = parts
+        && let EditBody::Whole(new) = &edit.body
+    {
+        refuse_unseen_whole(&report.path, context.options)?;
+        let view = FileView::of_lines(&old.content, new.iter(), report)?;
+        let file = (report.path.as_str(), view.text());
+        let (content, repaired) = whole::changed_content(file, new, edit.claim)?;
+        report.hunks.push(whole_report());
+        report.repairs.extend(repaired);
+        Arc::from(view.write_text(&report.path, content)?)
+    } else {
+        edited_content(parts, old, context, report)?
     };
     check_emptied(parts, old, &content)?;
     // Checked on the result: many small insertions can make a file larger than the answer.
@@ -178,7 +174,7 @@ pub(super) fn modified_state(
         )
         .into());
     }
-    Ok(FileState { mode, content })
+    Ok(content)
 }
 
 /// Refuses a diff without git's header that leaves no line: it could mean an empty file or a deleted one.

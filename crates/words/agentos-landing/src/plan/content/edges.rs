@@ -65,24 +65,29 @@ pub(super) fn retry_without_edges(
     Ok(with)
 }
 
-fn is_blank(line: &HunkLine<'_>) -> bool {
+fn is_blank(line: &&HunkLine<'_>) -> bool {
     line.mark == LineMark::Context && !line.no_newline && line.text.iter().all(u8::is_ascii_whitespace)
+}
+
+/// Returns the lines without blank context at their edges.
+pub(super) fn within_blank_edges<'l, 'a>(lines: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
+    let lead = lines.iter().take_while(is_blank).count();
+    let below = lines.get(lead..).unwrap_or_default();
+    let trail = below.iter().rev().take_while(is_blank).count();
+    below.get(..below.len() - trail).unwrap_or_default()
 }
 
 /// Returns the hunk without blank context at its edges. Returns `None` if it has none, or no other old line.
 fn without_edges<'a>(hunk: &Hunk<'a>) -> Option<Hunk<'a>> {
-    let lead = hunk.lines.iter().take_while(|line| is_blank(line)).count();
-    let trail = hunk.lines.iter().rev().take_while(|line| is_blank(line)).count();
-    let end = hunk.lines.len().checked_sub(trail).filter(|end| *end > lead)?;
-    if lead + trail == 0 {
+    let lines = within_blank_edges(&hunk.lines);
+    if lines.len() == hunk.lines.len() || !lines.iter().any(HunkLine::is_old) {
         return None;
     }
-    let lines = hunk.lines.get(lead..end)?.to_vec();
-    lines.iter().find(|line| line.is_old())?;
+    let lead = hunk.lines.iter().take_while(is_blank).count() as u64;
+    let blank = (hunk.lines.len() - lines.len()) as u64;
     let mut out = hunk.clone();
-    out.lines = lines;
-    let blank = (lead + trail) as u64;
-    out.stated.old_start = hunk.stated.old_start.map(|start| start + lead as u64);
+    out.lines = lines.to_vec();
+    out.stated.old_start = hunk.stated.old_start.map(|start| start + lead);
     out.stated.old_count = hunk.stated.old_count.map(|count| count.saturating_sub(blank));
     out.stated.new_count = hunk.stated.new_count.map(|count| count.saturating_sub(blank));
     Some(out)

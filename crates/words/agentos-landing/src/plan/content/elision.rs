@@ -2,6 +2,7 @@
 //!
 //! Owns: cutting hunks at such lines. Never: removes or adds a line that is not shown.
 
+use super::edges::within_blank_edges;
 use crate::locate::TargetFile;
 use crate::parse::{Hunk, HunkLine, LineMark, StatedLines, new_repair};
 use crate::placement::{self, PlacedHunks};
@@ -55,11 +56,7 @@ pub(super) fn retry_in_pieces(
             reports.push(first);
         }
     }
-    Ok(PlacedHunks {
-        reports,
-        splices: Some(splices),
-        part: Vec::new(),
-    })
+    Ok(PlacedHunks::new(reports, Some(splices)))
 }
 
 /// Returns true if a line between two pieces of a hunk ends the block of the first, or begins that of the second.
@@ -164,7 +161,7 @@ fn cut_at_gaps<'a>(target: &TargetFile<'_>, hunk: &Hunk<'a>) -> Result<Option<Ve
     let cost = 1 + hunk.anchors.len() + inline.map_or(0, |inline| inline.search.len() + inline.replace.len());
     let mut pieces = Vec::new();
     for lines in hunk.lines.split(is_gap) {
-        let lines = without_blank_edges(lines);
+        let lines = within_blank_edges(lines);
         let changes = lines.iter().any(|line| line.mark != LineMark::Context);
         // Added lines alone have no place once the context next to them is cut off.
         if changes && !lines.iter().any(says_something) {
@@ -190,12 +187,4 @@ fn cut_at_gaps<'a>(target: &TargetFile<'_>, hunk: &Hunk<'a>) -> Result<Option<Ve
 
 fn says_something(line: &HunkLine<'_>) -> bool {
     line.is_old() && !line.text.iter().all(u8::is_ascii_whitespace)
-}
-
-fn without_blank_edges<'l, 'a>(lines: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
-    let blank = |line: &HunkLine<'_>| line.mark == LineMark::Context && !says_something(line);
-    let from = lines.iter().take_while(|line| blank(line)).count();
-    let lines = lines.get(from..).unwrap_or_default();
-    let end = lines.len() - lines.iter().rev().take_while(|line| blank(line)).count();
-    lines.get(..end).unwrap_or_default()
 }
