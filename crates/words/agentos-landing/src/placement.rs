@@ -8,7 +8,7 @@ use crate::locate::{
     HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order,
     place_above_anchor, suggest_places,
 };
-use crate::parse::{EditBody, Hunk, HunkLine, PlaceCount, new_repair};
+use crate::parse::{EditBody, Hunk, HunkLine, LineMark, PlaceCount, new_repair};
 use crate::splice::{LineSplice, UncertainBlanks, hunk_splices};
 use crate::text::excerpt;
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
@@ -67,6 +67,8 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
             }
         }
     }
+    let mut added = hunks.iter().flat_map(|hunk| &hunk.lines);
+    let keeps_tabs = added.any(|line| line.mark == LineMark::Add && line.text.contains(&b'\t'));
     let found = locate_hunks(target, &sought)?;
     let mut reports = Vec::with_capacity(hunks.len());
     let mut all = Vec::new();
@@ -77,6 +79,16 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
             Ok(place) => {
                 let state = applied::judge_placed(target, one, &place)?;
                 match (hunk_splices(target.lines(), one.hunk, &place), state) {
+                    // An added line with a tab shows that not all tabs of the answer became spaces.
+                    (Ok(_), AppliedState::Absent) if keeps_tabs && place.shift.adds_tabs(one.hunk) => {
+                        show_miss(
+                            target,
+                            one,
+                            &mut report,
+                            MissReason::UncertainBlanks,
+                            &[place.start],
+                        );
+                    }
                     (Ok(mut new), AppliedState::Absent) => {
                         report = landed_report(at, one, &place);
                         if let Some(anchor) = missing_anchor(target, one)? {

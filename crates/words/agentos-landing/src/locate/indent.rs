@@ -6,7 +6,7 @@
 //! with another nesting, and its added lines would have no certain depth there.
 
 use super::key::{MatchLevel, indent_key};
-use crate::parse::{HunkLine, LineMark};
+use crate::parse::{Hunk, HunkLine, LineMark};
 use crate::text::{FileLines, leading_blanks, trim};
 
 /// Rule for the difference.
@@ -178,6 +178,12 @@ impl IndentShift {
             Self::ToTabs(_) => !added.iter().any(has_tab),
             _ => true,
         }
+    }
+
+    /// Returns true if the rule makes tabs of the spaces that an added line of the hunk begins with.
+    pub(crate) fn adds_tabs(&self, hunk: &Hunk<'_>) -> bool {
+        let mut added = hunk.lines.iter().filter(|line| line.mark == LineMark::Add);
+        matches!(self, Self::ToTabs(_)) && added.any(|line| line.text.starts_with(b" "))
     }
 
     /// Applies the rule to an added line. Returns `None` if it cannot hold for that line.

@@ -6,13 +6,14 @@
 //! |---|---|
 //! | a hunk has no candidate | every hunk is judged by itself, for the report |
 //! | every hunk has a candidate at its stated line, without overlap | those ([`places_as_stated`]) |
-//! | all hunks are in one part of the answer | the one placement in the order of the answer, unless the order of the stated lines contradicts it ([`within_part`]) |
+//! | all hunks are in one part of the answer | the one placement in the order of the answer, unless the order of the stated lines contradicts it; where the order of the answer has none, that of the stated lines, if they also state the distances ([`within_part`]) |
 //! | the hunks are in several parts | the one placement in the order of the stated lines; without them each part by itself ([`across_parts`]) |
 //! | more than one placement is left | `ambiguous` ([`report_undecided`]) |
 
 use super::{FoundPlace, HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, says_place};
 use crate::Refusal;
 use crate::budget::WorkBudget;
+use crate::parse::LineMark;
 
 /// Lines that a hunk takes at one place. No other hunk may have a line in the core; the rest may hold their context.
 #[derive(Clone, Copy)]
@@ -247,13 +248,37 @@ fn choose_placement(
         (Some(places), None, _) if lines_allow(&places) => all_placed(places),
         (Some(a), Some(b), _) if a == b => all_placed(a),
         // No placement in the order of the answer: the hunks were not written from the top of the file down.
-        (None, Some(places), _) if by_answer.is_none() => all_placed(places),
+        (None, Some(places), only)
+            if by_answer.is_none() && (only.is_some() || have_distances(sought, &places)) =>
+        {
+            all_placed(places)
+        }
         (None, None, Some(places)) if by_answer.is_none() => match are_disjoint(sought, &places) {
             true => all_placed(places),
             false => all_overlap(found),
         },
         (_, _, _) => report_undecided(found, by_answer),
     }
+}
+
+/// Returns true if the places are as far from each other as the stated lines, but for a few lines, and for those that the
+/// hunks add and remove. Other numbers are invented: their order alone is no evidence.
+fn have_distances(sought: &[SoughtHunk<'_, '_>], places: &[HunkPlace]) -> bool {
+    /// Number of lines by which an author may have miscounted.
+    const NEAR: usize = 8;
+    let changed = |one: &SoughtHunk<'_, '_>| {
+        let lines = one.hunk.lines.iter();
+        lines.filter(|line| line.mark != LineMark::Context).count()
+    };
+    let slack = NEAR + sought.iter().map(changed).sum::<usize>();
+    let pairs = places.iter().zip(sought);
+    let mut placed: Vec<(usize, usize)> = pairs
+        .filter_map(|(place, one)| Some((place.start, one.stated?)))
+        .collect();
+    placed.sort_unstable();
+    placed
+        .array_windows()
+        .all(|[a, b]| (b.0 - a.0).abs_diff(b.1.saturating_sub(a.1)) <= slack)
 }
 
 fn all_placed(places: Vec<HunkPlace>) -> Vec<FoundPlace> {

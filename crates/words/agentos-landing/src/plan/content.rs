@@ -262,18 +262,21 @@ fn place_on_base(
     let Some(id) = named::result_id(parts).filter(|_| !context.options.partial) else {
         return placed;
     };
-    let refusal = match placed {
+    match placed {
         Ok(content) if has_id(&content, id) => return Ok(content),
-        Ok(content) => match named::check_result(&target, hunks, report) {
-            Ok(()) => return Ok(content),
-            Err(refusal) => refusal,
-        },
-        Err(StopReason::Refused(refusal)) => refusal,
         Err(error @ StopReason::Base(_)) => return Err(error),
-    };
-    report.repairs.truncate(repairs);
-    let found = named::find_result(&mut target, (hunks, id), view, report)?;
-    Ok(found.ok_or(refusal)?)
+        Ok(_) | Err(StopReason::Refused(_)) => {}
+    }
+    // Also where every hunk fits: of equal lines below each other, one that is missing from a hunk leaves no other trace.
+    let mut proven = report.clone();
+    proven.repairs.truncate(repairs);
+    if let Some(content) = named::find_result(&mut target, (hunks, id), view, &mut proven)? {
+        *report = proven;
+        return Ok(content);
+    }
+    let content = placed?;
+    named::check_result(&target, hunks, report)?;
+    Ok(content)
 }
 
 /// Places all hunks, by one retry after the other. Returns the splices of all, or of a part if that is requested.

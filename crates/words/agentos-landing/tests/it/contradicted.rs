@@ -178,6 +178,59 @@ fn another_result_lands_with_a_note_where_git_places_every_hunk() {
 }
 
 #[test]
+fn a_line_that_a_hunk_lost_among_equal_ones_is_found_by_the_id_of_the_result() {
+    let base = "head\n".to_owned() + &"same\n".repeat(9) + "tail\n";
+    let result = base.replacen(&"same\n".repeat(5), &("same\n".repeat(4) + "new\n"), 1);
+    // The first of three context lines is missing, and the header counts what is left: every number fits one line too high.
+    let hunk = "@@ -3,5 +3,5 @@\n same\n same\n-same\n+new\n same\n same\n";
+    let one_higher = base.replacen(&"same\n".repeat(4), &("same\n".repeat(3) + "new\n"), 1);
+    assert_eq!(outcome(&base, &with_index(&base, &result, hunk)), Ok(result));
+    assert_eq!(outcome(&base, &diff(hunk)), Ok(one_higher));
+}
+
+#[test]
+fn invented_numbers_do_not_decide_the_order_of_the_hunks() {
+    let block = |name: &str| format!("{name} {{\n    open();\n    close();\n}}\n\n");
+    let base = ["one", "two", "six"].map(block).concat() + "last();\n";
+    // Two hunks have one place each, and stand in the answer from the bottom up. The third has three places.
+    let hunks = |numbers: [usize; 3]| {
+        let [last, six, close] = numbers.map(|at| format!("@@ -{at},2 +{at},2 @@\n"));
+        let pair = " six {\n-    open();\n+    start();\n";
+        diff(&format!(
+            "{last}-last();\n+end();\n{six}{pair}{close}     open();\n-    close();\n+    stop();\n"
+        ))
+    };
+    let landed = base
+        .replace("last", "end")
+        .replace("six {\n    open", "six {\n    start");
+    let landed = landed.replacen("close", "stop", 1);
+    for (numbers, wanted) in [([17, 12, 3], Ok(landed)), ([1740, 912, 303], Err("ambiguous"))] {
+        assert_eq!(outcome(&base, &hunks(numbers)), wanted, "{numbers:?}");
+    }
+}
+
+#[test]
+fn spaces_of_an_added_line_stay_unknown_if_another_one_kept_its_tab() {
+    let base = "a {\n\tgo();\n\tend();\n}\n\nb {\n\trun();\n\tstop();\n}\n";
+    let envelope = |added: &str| {
+        format!(
+            "*** Begin Patch\n*** Update File: f.py\n@@\n     go();\n+{added}\n     end();\n@@\n     run();\n+    two();\n\
+             \u{20}    stop();\n*** End Patch\n"
+        )
+    };
+    let landed = base
+        .replace("\tend", "\tone();\n\tend")
+        .replace("\tstop", "\ttwo();\n\tstop");
+    for (added, wanted) in [
+        ("    one();", Ok(landed)),
+        ("\tone();", Err("does-not-apply")),
+        ("    one();\t// first", Err("does-not-apply")),
+    ] {
+        assert_eq!(outcome(base, &envelope(added)), wanted, "{added:?}");
+    }
+}
+
+#[test]
 fn lines_at_the_margin_that_are_deeper_elsewhere_have_no_certain_place() {
     let base =
         "# Adds.\n# Fast.\ndef top(): pass\n\nclass A:\n    # Adds.\n    # Fast.\n    def a(self): pass\n";

@@ -6,7 +6,7 @@
 //!
 //! | hunks | result with this id | result with another id |
 //! |---|---|---|
-//! | each fits as `git apply` places it | lands | lands with a note, since people edit patches by hand |
+//! | each fits as `git apply` places it | lands | another choice of places that gives the id lands; without one, lands with a note, since people edit patches by hand |
 //! | some are repaired, moved or chosen | lands | refused: something was lost since |
 //! | some are doubtful, or have several places | lands, if one choice gives it | refused for that reason |
 

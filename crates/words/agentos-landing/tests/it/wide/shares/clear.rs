@@ -45,6 +45,13 @@ pub fn judged(draft: &Draft) -> Expect {
     }
 }
 
+/// Returns true if the hunks fit in the order in which they are written, although they are in another order in the file and
+/// no number says so: the text is the right diff of another edit.
+pub fn means_another_edit(draft: &Draft) -> bool {
+    let fits = |file: &File| file.hunks.len() > 1 && placements_in_order(file, loose) > 0;
+    draft.is_shuffled && !draft.is_numbered && draft.files.iter().any(fits)
+}
+
 fn exact(line: &str) -> String {
     line.trim_end_matches('\r').to_owned()
 }
@@ -62,45 +69,37 @@ fn loose(line: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns in how many ways the hunks fit one below the other: 0, 1 or 2 for more.
+/// Returns in how many ways the hunks fit: 0, 1 or 2 for more.
 fn placements(draft: &Draft, file: &File, key: fn(&str) -> String) -> usize {
-    let base: Vec<String> = file
-        .old
-        .as_deref()
-        .unwrap_or_default()
-        .split('\n')
-        .map(key)
-        .collect();
-    let places = |hunk: &Hunk| -> (Vec<usize>, usize) {
-        let old: Vec<String> = hunk
-            .lines
-            .iter()
-            .filter(|(mark, _)| matches!(mark, ' ' | '-'))
-            .map(|(_, text)| key(text))
-            .collect();
-        let starts = base.windows(old.len().max(1)).enumerate();
-        let fits = starts
-            .filter(|(_, window)| *window == old.as_slice())
-            .map(|(at, _)| at);
-        (
-            if old.is_empty() {
-                Vec::new()
-            } else {
-                fits.collect()
-            },
-            old.len(),
-        )
-    };
-    let mut hunks: Vec<(Vec<usize>, usize)> = file.hunks.iter().map(places).collect();
-    if draft.is_shuffled {
-        return hunks
-            .iter()
-            .map(|(starts, _)| starts.len().min(2))
-            .fold(1, |all, one| (all * one).min(2));
+    if !draft.is_shuffled {
+        return placements_in_order(file, key);
     }
+    let alone = places(file, key)
+        .into_iter()
+        .map(|(starts, _)| starts.len().min(2));
+    alone.fold(1, |all, one| (all * one).min(2))
+}
+
+/// Returns the lines at which each hunk fits, and the number of its old lines.
+fn places(file: &File, key: fn(&str) -> String) -> Vec<(Vec<usize>, usize)> {
+    let base = file.old.as_deref().unwrap_or_default();
+    let base: Vec<String> = base.split('\n').map(key).collect();
+    let places = |hunk: &Hunk| -> (Vec<usize>, usize) {
+        let lines = hunk.lines.iter();
+        let old = lines.filter(|(mark, _)| matches!(mark, ' ' | '-'));
+        let old: Vec<String> = old.map(|(_, text)| key(text)).collect();
+        let starts = base.windows(old.len().max(1)).enumerate();
+        let fits = starts.filter(|(_, window)| *window == old.as_slice());
+        (fits.map(|(at, _)| at).collect(), old.len())
+    };
+    file.hunks.iter().map(places).collect()
+}
+
+/// Returns in how many ways the hunks fit one below the other: 0, 1 or 2 for more.
+fn placements_in_order(file: &File, key: fn(&str) -> String) -> usize {
     // The number of ways in which the hunks so far fit, by the line below the last of them.
     let mut ways: Vec<(usize, usize)> = vec![(0, 1)];
-    for (starts, length) in hunks.drain(..) {
+    for (starts, length) in places(file, key) {
         // Context of two hunks may overlap.
         let length = length.saturating_sub(3).max(1);
         let before = |start: usize| {

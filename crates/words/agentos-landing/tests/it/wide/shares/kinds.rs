@@ -4,6 +4,7 @@
 
 use super::super::edits::{Case, File, Hunk, Random};
 use super::super::write::{blocks, envelope, sides, whole};
+use super::clear::means_another_edit;
 use super::cut;
 use super::draft::{Draft, Index, Names, Numbers};
 
@@ -251,7 +252,7 @@ fn mix_random(random: &mut Random, draft: &mut Draft) -> bool {
             any = true;
         }
     }
-    any
+    any && !means_another_edit(draft)
 }
 
 fn set<T>(place: &mut T, value: T) -> bool {
