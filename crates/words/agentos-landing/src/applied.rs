@@ -34,6 +34,7 @@
 //!    stood there before, as a bracket below a bracket.
 //! 6. The hunk has as many lines as its header counts. Half of a hunk may stand in a file that never had the change.
 //! 7. No two hunks of a file claim the same lines ([`contested`]).
+//! 8. The `index` line does not name the file as the old one: what was made for this content is not in it.
 //!
 //! Where the bytes of the result are known, they decide instead: `merge` compares with the content that the tool saw,
 //! and `plan` with the blob id of the `index` line.
@@ -225,8 +226,9 @@ pub(crate) fn find_applied(
         (None, _, []) => return Ok(AppliedState::Absent),
         (None, _, [first, ..]) => return Ok(AppliedState::Unproven(*first)),
     };
-    let proven =
-        !lost_lines(one) && (stated.is_some() || (image.says_more(one) && is_pinned(target, &image, chosen)));
+    let proven = !target.is_stated_base
+        && !lost_lines(one)
+        && (stated.is_some() || (image.says_more(one) && is_pinned(target, &image, chosen)));
     Ok(match proven {
         true => AppliedState::Proven(chosen),
         false => AppliedState::Unproven(chosen),
@@ -279,7 +281,7 @@ pub(crate) fn judge_placed(
     // Context at one side still matches after the insertion, and before it the same lines may have stood there: a
     // bracket below a bracket. Only a border of the file, where nothing else can be, distinguishes the two.
     let bounded = removes || image.top == Edge::OfFile || image.bottom == Edge::OfFile;
-    let says = image.says_more(one) && bounded;
+    let says = image.says_more(one) && bounded && !target.is_stated_base;
     Ok(match start {
         None => AppliedState::Absent,
         Some(start) if says && image.edges_hold(lines, start) => AppliedState::Proven(start),

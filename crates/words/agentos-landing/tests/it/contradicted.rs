@@ -186,6 +186,12 @@ fn a_line_that_a_hunk_lost_among_equal_ones_is_found_by_the_id_of_the_result() {
     let one_higher = base.replacen(&"same\n".repeat(4), &("same\n".repeat(3) + "new\n"), 1);
     assert_eq!(outcome(&base, &with_index(&base, &result, hunk)), Ok(result));
     assert_eq!(outcome(&base, &diff(hunk)), Ok(one_higher));
+    // What is left of an insertion stands in the file, which the `index` line names as the old one.
+    let base = "a {\n  go();\n}\n\nb {\n  go();\n}\n";
+    let hunk = "@@ -2,4 +2,5 @@\n   go();\n }\n+\n b {\n   go();\n";
+    let result = base.replacen("\n\n", "\n\n\n", 1);
+    assert_eq!(outcome(base, &with_index(base, &result, hunk)), Err("does-not-apply"));
+    assert_eq!(outcome(base, &diff(hunk)), Err("empty"));
 }
 
 #[test]
