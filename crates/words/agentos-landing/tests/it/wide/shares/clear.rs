@@ -83,6 +83,8 @@ fn placements(draft: &Draft, file: &File, key: fn(&str) -> String) -> usize {
 /// Returns the lines at which each hunk fits, and the number of its old lines.
 fn places(file: &File, key: fn(&str) -> String) -> Vec<(Vec<usize>, usize)> {
     let base = file.old.as_deref().unwrap_or_default();
+    // No line is below the final newline.
+    let base = base.strip_suffix('\n').unwrap_or(base);
     let base: Vec<String> = base.split('\n').map(key).collect();
     let places = |hunk: &Hunk| -> (Vec<usize>, usize) {
         let lines = hunk.lines.iter();
