@@ -43,6 +43,7 @@
 //! A text inside a call, as a patch or a diff, is an answer by itself and is cut and read in the same way.
 
 mod binary;
+mod block;
 mod blocks;
 mod calls;
 mod cursor;
@@ -311,8 +312,11 @@ fn number_parts(parsed: &mut ParsedAnswer<'_>) {
     }
 }
 
+fn too_large(what: &str) -> Result<(), Refusal> {
+    Err(Refusal::new(RefusalCode::TooLarge, what))
+}
+
 fn check_size(answer: &[u8], limits: &LandLimits) -> Result<(), Refusal> {
-    let too_large = |what: &str| Err(Refusal::new(RefusalCode::TooLarge, what));
     if answer.iter().all(u8::is_ascii_whitespace) {
         return Err(Refusal::new(RefusalCode::Empty, "the answer is empty"));
     }
@@ -347,10 +351,7 @@ fn check_parsed(parsed: &ParsedAnswer<'_>, limits: &LandLimits) -> Result<(), Re
     }
     let hunks: usize = parsed.files.iter().map(|file| file.hunks().len()).sum();
     if parsed.files.len() > limits.files || hunks > limits.hunks {
-        return Err(Refusal::new(
-            RefusalCode::TooLarge,
-            "the answer touches more files or has more hunks than the limit",
-        ));
+        return too_large("the answer touches more files or has more hunks than the limit");
     }
     Ok(())
 }

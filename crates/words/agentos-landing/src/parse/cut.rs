@@ -15,6 +15,7 @@ mod fence;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
+use super::block::begins_diff;
 use super::calls::{RawCall, marks};
 use super::cursor::{CodeFence, LineCursor, answer_lines, parse_fence, split_margin};
 use super::json::JsonRead;
@@ -175,6 +176,11 @@ impl<'a> AnswerWalk<'_, 'a> {
         to.max(from + 1)
     }
 
+    /// Adds a part that cannot be read, of one line. Returns the line after it.
+    fn push_broken(&mut self, refusal: Refusal, at: usize) -> usize {
+        self.push(SegmentKind::Broken(refusal), at, at + 1, b"")
+    }
+
     fn open_diff(&mut self, from: usize, margin: &'a [u8], title: Option<PathTitle>) {
         // A quotation ends where its margin does.
         if self.diff.as_ref().is_some_and(|diff| diff.margin != margin) {
@@ -253,7 +259,7 @@ impl<'a> AnswerWalk<'_, 'a> {
     fn at_calls(&mut self, at: usize, read: Result<marks::ReadCalls, Refusal>) -> Result<usize, Refusal> {
         let (calls, last, behind) = match read {
             Ok(read) => read,
-            Err(refusal) => return Ok(self.push(SegmentKind::Broken(refusal), at, at + 1, b"")),
+            Err(refusal) => return Ok(self.push_broken(refusal, at)),
         };
         self.budget.spend(last.saturating_sub(at))?;
         // The rest of the last line is read again.
@@ -265,7 +271,7 @@ impl<'a> AnswerWalk<'_, 'a> {
     fn at_block(&mut self, at: usize, length: usize) -> usize {
         let (middle, end) = match blocks::find_clear_borders(&self.lines, at, length) {
             Ok(borders) => borders,
-            Err(refusal) => return self.push(SegmentKind::Broken(refusal), at, at + 1, b""),
+            Err(refusal) => return self.push_broken(refusal, at),
         };
         let creates = middle == at + 1;
         // A single word on a line is a path only if the file exists; a new file needs a clearer name.
@@ -332,11 +338,11 @@ impl<'a> AnswerWalk<'_, 'a> {
                     .iter()
                     .any(|segment| matches!(segment.kind, SegmentKind::Calls(_)));
                 let cut = follows || rest.iter().any(|line| json::has_key(line.text));
-                cut.then(|| self.push(SegmentKind::Broken(marks::cut_call()), at, at + 1, b""))
+                cut.then(|| self.push_broken(marks::cut_call(), at))
             }
             JsonRead::Invalid => {
                 let broken = json::begins_edits(&self.lines, at);
-                broken.then(|| self.push(SegmentKind::Broken(json::broken_edits()), at, at + 1, b""))
+                broken.then(|| self.push_broken(json::broken_edits(), at))
             }
         }
     }
@@ -437,7 +443,7 @@ impl<'a> AnswerWalk<'_, 'a> {
                     self.pair_marks.clear();
                 } else if may_edit {
                     let message = "a mark that ends reasoning is below edits, in a fence or a sentence: they may be a draft";
-                    self.push(SegmentKind::Broken(ambiguous(message)), at, at + 1, b"");
+                    self.push_broken(ambiguous(message), at);
                 }
                 self.cut_line(at, mark.place.end);
                 at
@@ -487,10 +493,4 @@ fn message_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
     let commit = line.strip_prefix(b"commit ").is_some_and(id)
         && (next.starts_with(b"Author: ") || next.starts_with(b"Merge: "));
     (mail || commit).then(|| (at + 1..lines.len()).find(|at| begins_diff(lines, *at)))?
-}
-
-/// Returns true if a diff without a margin begins here.
-pub(super) fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
-    let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
-    starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
 }

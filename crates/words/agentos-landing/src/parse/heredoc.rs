@@ -3,8 +3,8 @@
 //! Owns: `<<'EOF'` up to its end. Never: runs anything, or takes one command out of a script that does more. A patch in
 //! a script is left to the readers of patches.
 
+use super::block::begins_edit;
 use super::model::{FileClaim, FileEdit};
-use super::whole::begins_edit;
 use crate::text::{TextLine, begins_as, is_in, trim};
 
 /// Script that writes files.

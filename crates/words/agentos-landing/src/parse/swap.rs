@@ -4,12 +4,12 @@
 
 use std::ops::Range;
 
+use super::block::FenceBlock;
 use super::cursor::{fence_body, parse_fence};
 use super::model::{FileEdit, Hunk};
 use super::name::strip_marks;
 use super::pair::pair_lines;
 use super::title::{PathTitle, fence_title, read_title, without_bullet};
-use super::whole::FenceBlock;
 use crate::Dialect;
 use crate::text::{TextLine, is_in, line_above, trim};
 

@@ -1,6 +1,6 @@
 //! Whole files: a fence below a path, or on a fence with a path.
 //!
-//! Owns: distinguishing a file from an example. Never: looks at the base; whether a title is enough for a file that the base
+//! Owns: which of these blocks are files, next to the other edits. Never: looks at the base; whether a title is enough for a file that the base
 //! has is decided with both texts (`crate::whole`).
 //!
 //! | above the block, or on its fence | other edits in the answer | meaning |
@@ -15,188 +15,15 @@
 
 use std::collections::HashSet;
 
-use super::blocks;
-use super::cursor::{CodeFence, closes_fence, parse_fence, split_margin};
+use super::block::shown_path;
+use super::cursor::{closes_fence, parse_fence};
 use super::cut::Cut;
 use super::model::{FileClaim, FileEdit, HeaderName, ParsedAnswer};
-use super::name::strip_marks;
-use super::remark::says_complete;
 use super::segment::SegmentKind;
-use super::title::{IsTracked, PathTitle, fence_title, read_title, without_bullet};
+use super::title::{IsTracked, PathTitle};
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, begins_as, excerpt, is_in, is_page, line_above, trim};
+use crate::text::{TextLine, is_in};
 use crate::{Refusal, RepoPath};
-
-/// Kinds of fences that do not show a file.
-const NOT_FILES: &str = "diff,patch,console,output,shell-session,terminal";
-
-/// Kinds of fences with commands: below a sentence about a file, they use it.
-const COMMANDS: &str = "bash,sh,shell,zsh,powershell,console";
-
-/// Fence with what is around it.
-pub(super) struct FenceBlock<'l, 'a> {
-    pub lines: &'l [TextLine<'a>],
-    /// Line of its opening.
-    pub at: usize,
-    pub open: CodeFence<'a>,
-    /// Line that closes it, or the end of the answer.
-    pub end: usize,
-    pub is_tracked: IsTracked<'l>,
-}
-
-impl<'l, 'a> FenceBlock<'l, 'a> {
-    /// Returns the lines inside.
-    pub(super) fn body(&self) -> &'l [TextLine<'a>] {
-        self.lines.get(self.at + 1..self.end).unwrap_or_default()
-    }
-
-    /// Returns the path on the fence or above it. Returns `None` if there is none.
-    pub(super) fn title(&self) -> Option<PathTitle> {
-        let above = || {
-            let above = self.lines.get(line_above(self.lines, self.at, ABOVE)?)?;
-            read_title(above.text, self.is_tracked).filter(|title| title.is_certain)
-        };
-        fence_title(self.open.info, self.is_tracked).or_else(above)
-    }
-
-    fn language(&self) -> &'a [u8] {
-        let mut words = self.open.info.split(|byte| *byte == b' ' || *byte == b':');
-        words.next().unwrap_or_default()
-    }
-
-    /// Returns the kind of a fence that holds no edit of another dialect. Returns `None` for a fence with edits in it.
-    pub(super) fn kind(&self) -> Option<SegmentKind<'a>> {
-        let kind = self.language();
-        let opens_edits = || self.body().iter().any(opens_edit);
-        let title = self.title().filter(|_| !is_in(NOT_FILES, kind));
-        if let Some(title) = title.filter(|title| !(title.only_mentioned && is_in(COMMANDS, kind))) {
-            if title.only_mentioned && opens_edits() {
-                return None;
-            }
-            if !title.only_mentioned {
-                match self.is_owned_by(&title) {
-                    Ok(true) => {}
-                    Ok(false) => return None,
-                    Err(refusal) => return Some(SegmentKind::Broken(refusal)),
-                }
-            }
-            let flaw = self.find_flaw(&title);
-            let claim = match self.is_said_complete() {
-                true => FileClaim::Complete,
-                false => FileClaim::Title,
-            };
-            return Some(SegmentKind::File { title, claim, flaw });
-        }
-        if opens_edits() {
-            return None;
-        }
-        let first = self.body().first();
-        let comment = first.and_then(|line| comment_path(line.text, kind, self.is_tracked));
-        Some(match comment {
-            Some(title) => SegmentKind::Commented { title },
-            None => SegmentKind::Quotation {
-                name: line_above(self.lines, self.at, ABOVE)
-                    .and_then(|above| bare_name(self.lines.get(above)?.text, kind)),
-                has_end: self.end < self.lines.len(),
-            },
-        })
-    }
-
-    /// Returns true if the block below a path is that file, whatever it contains: it holds an edit only if it begins
-    /// with one.
-    ///
-    /// # Errors
-    /// Fails if the block may be the file, or the edits in it may be meant.
-    fn is_owned_by(&self, title: &PathTitle) -> Result<bool, Refusal> {
-        let (body, count) = (self.body(), self.open.count);
-        let mut said = body.iter().filter(|line| line.says());
-        // A path may be between the fence and the edit.
-        let first = said.next();
-        let named = first.is_some_and(|line| {
-            read_title(line.text, self.is_tracked).is_some_and(|title| title.is_certain)
-                || comment_path(line.text, self.language(), self.is_tracked).is_some()
-        });
-        let shows = |at: usize| blocks::block_end(body, at).is_some() || super::cut::begins_diff(body, at);
-        let second = said.next().filter(|_| named);
-        if first.into_iter().chain(second).any(opens_edit) {
-            return Ok(false);
-        }
-        // Fences inside explain why the outer one is longer: it is a file that shows them.
-        let fences = body.iter().any(|line| parse_fence(line.text).is_some());
-        if count > 3 && !fences && (0..body.len()).any(shows) {
-            // Nothing in it marks the edits as shown, so their own reader decides.
-            return Ok(false);
-        }
-        // A fence longer than three marks states that its content is shown. With three marks, both readings are possible.
-        if count == 3 && (0..body.len()).any(shows) {
-            let path = shown_path(&title.path);
-            let message = format!("a block below `{path}` could be that file, or edits to apply");
-            return Err(ambiguous(message).hint(
-                "use a longer fence around a file that shows edits; put edits alone into their fence",
-            ));
-        }
-        Ok(true)
-    }
-
-    /// Returns the reason why the end of a file's block is uncertain. Returns `None` if the end is certain.
-    fn find_flaw(&self, title: &PathTitle) -> Option<Refusal> {
-        // A longer fence, or one of the other mark, cannot close this block.
-        let open = &self.open;
-        let is_nested = |line: &TextLine<'_>| {
-            parse_fence(line.text).is_some_and(|inner| inner.mark == open.mark && inner.count >= open.count)
-        };
-        let longer = |message: &str| Some(malformed(message).hint("use a longer fence around the file"));
-        if self.body().iter().any(is_nested) {
-            return longer("a file's block has another fence in it: where it ends can be read in two ways");
-        }
-        if self.end >= self.lines.len() {
-            return Some(malformed("a file's block has no end: the answer was cut off"));
-        }
-        // A bare fence inside a page seems to close its block, and the rest of the page then seems to begin another
-        // block.
-        let page = is_in("markdown,md", self.language()) || is_page(&title.path);
-        // Text directly below the closing line belongs to the file, too.
-        let goes_on = self.lines.get(self.end + 1).is_some_and(TextLine::says);
-        let mut below = self.lines.iter().enumerate().skip(self.end + 1);
-        let (at, next) = below.find_map(|(at, line)| {
-            let next = parse_fence(line.text).filter(|next| next.mark == open.mark)?;
-            Some((at, next))
-        })?;
-        let is_untitled = || {
-            FenceBlock {
-                at,
-                open: next,
-                ..*self
-            }
-            .title()
-            .is_none()
-        };
-        if (page || goes_on) && next.info.is_empty() && is_untitled() {
-            return longer(
-                "below a file's block a bare fence begins: where the file ends can be read in two ways",
-            );
-        }
-        None
-    }
-
-    /// Returns true if the sentence or title above a block, or the line above the title, says that the block is the
-    /// complete file.
-    fn is_said_complete(&self) -> bool {
-        let mut about = super::lines_about(self.lines, self.at, self.is_tracked).enumerate();
-        // The line above a title must introduce the block.
-        let speaks =
-            |(index, line): (usize, &[u8])| says_complete(line) && (index == 0 || trim(line).ends_with(b":"));
-        about.any(speaks) || says_complete(self.open.info)
-    }
-}
-
-/// Number of lines above a block that are searched for its title.
-const ABOVE: usize = 2;
-
-/// Returns true if an edit of another dialect may begin at this line.
-fn opens_edit(line: &TextLine<'_>) -> bool {
-    begins_edit(line.text) || blocks::opening_marks(line.text).is_some()
-}
 
 /// Reads the files of an answer after its edits in other dialects.
 ///
@@ -334,16 +161,6 @@ fn is_valid(path: &[u8]) -> bool {
     std::str::from_utf8(path).is_ok_and(|path| RepoPath::new(path).is_ok())
 }
 
-fn shown_path(path: &[u8]) -> String {
-    excerpt(path, 200)
-}
-
-/// Returns true for a line that begins an edit of a dialect with marked lines.
-pub(super) fn begins_edit(line: &[u8]) -> bool {
-    let line = split_margin(line).1;
-    begins_as("@@;--- ;+++ ;diff --git ;*** ", line)
-}
-
 /// Returns the names of all edits that were read, with and without their prefixes.
 fn edit_names(parsed: &ParsedAnswer<'_>) -> HashSet<Vec<u8>> {
     let mut found = HashSet::new();
@@ -352,31 +169,4 @@ fn edit_names(parsed: &ParsedAnswer<'_>) -> HashSet<Vec<u8>> {
         found.extend([name, super::bare_name(name)].map(<[u8]>::to_vec));
     }
     found
-}
-
-/// Returns the path in the first line of a block, if that is a comment such as `# src/a.py`. Returns `None`
-/// otherwise.
-fn comment_path(line: &[u8], kind: &[u8], is_tracked: IsTracked<'_>) -> Option<PathTitle> {
-    let leader = [b"# ".as_slice(), b"// ", b"-- ", b"; ", b"<!-- ", b"/* "]
-        .iter()
-        .find_map(|leader| line.strip_prefix(*leader))?;
-    let path = leader
-        .strip_suffix(b"-->")
-        .or_else(|| leader.strip_suffix(b"*/"))
-        .unwrap_or(leader);
-    read_title(path, is_tracked)
-        .filter(|title| title.is_certain && !title.only_mentioned && !is_in(NOT_FILES, kind))
-}
-
-/// Returns the name of a file that a single word above a block may be, as `VERSION` or `Brewfile`. Returns `None` for a
-/// label, a language, and any other line.
-fn bare_name(line: &[u8], kind: &[u8]) -> Option<Vec<u8>> {
-    let name = strip_marks(without_bullet(line));
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
-    let is_code = trim(line).starts_with(b"`");
-    let is_capital =
-        name.len() > 1 && name.iter().any(u8::is_ascii_uppercase) && !name.iter().any(u8::is_ascii_lowercase);
-    let is_file = name.len() > 4 && name.ends_with(b"file");
-    let is_other = name.eq_ignore_ascii_case(kind) || is_in(NOT_FILES, kind) || is_in(COMMANDS, kind);
-    (name.iter().all(is_name) && (is_capital || is_file || is_code) && !is_other).then(|| name.to_vec())
 }

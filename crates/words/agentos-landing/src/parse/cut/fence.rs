@@ -4,14 +4,15 @@
 
 use super::{AnswerWalk, OpenFence, STEPS_PER_LINE};
 use crate::Refusal;
+use crate::parse::block::{COMMANDS, FenceBlock, NOT_FILES, begins_edit, opens_edit, shown_path};
 use crate::parse::calls::RawCall;
 use crate::parse::cursor::{CodeFence, closes_fence, fence_body, split_margin};
+use crate::parse::model::FileClaim;
 use crate::parse::segment::SegmentKind;
 use crate::parse::title::PathTitle;
-use crate::parse::whole::FenceBlock;
-use crate::parse::{heredoc, json, swap, unified, whole};
+use crate::parse::{heredoc, json, swap, unified};
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, excerpt, trim, trim_end};
+use crate::text::{TextLine, is_in, trim, trim_end};
 
 impl<'a> AnswerWalk<'_, 'a> {
     /// Handles a fence line: closes open fences, or opens one. Returns the next line to look at.
@@ -139,7 +140,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         if let Some(script) = heredoc::read_script(open.info, body) {
             return Some(SegmentKind::Script(script));
         }
-        block.kind()
+        kind_of(block)
     }
 
     /// Begins a diff for a fence that starts with a hunk, or a diff fence with changed lines only: its file is named on
@@ -174,7 +175,7 @@ impl<'a> AnswerWalk<'_, 'a> {
     /// the file.
     fn refuse_patch_file(&self, block: &FenceBlock<'_, '_>) -> Option<Refusal> {
         let first = block.body().iter().find(|line| line.says())?;
-        if !whole::begins_edit(first.text) {
+        if !begins_edit(first.text) {
             return None;
         }
         let path = block.title().filter(|title| !title.only_mentioned)?.path;
@@ -187,7 +188,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         if !patch || adds_title || self.has_apply_command(&path) {
             return None;
         }
-        let path = excerpt(&path, 200);
+        let path = shown_path(&path);
         let message = format!("the patch below `{path}` could be that file, or the change itself");
         Some(ambiguous(message).hint(
             "give a patch that is a file as a diff that adds it; give the change itself without a file's name",
@@ -223,6 +224,41 @@ impl<'a> AnswerWalk<'_, 'a> {
     }
 }
 
+/// Returns the kind of a fence that holds no edit of another dialect. Returns `None` for a fence with edits in it.
+fn kind_of<'a>(block: &FenceBlock<'_, 'a>) -> Option<SegmentKind<'a>> {
+    let kind = block.language();
+    let opens_edits = || block.body().iter().any(opens_edit);
+    let title = block.title().filter(|_| !is_in(NOT_FILES, kind));
+    if let Some(title) = title.filter(|title| !(title.only_mentioned && is_in(COMMANDS, kind))) {
+        if title.only_mentioned && opens_edits() {
+            return None;
+        }
+        if !title.only_mentioned {
+            match block.is_owned_by(&title) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(refusal) => return Some(SegmentKind::Broken(refusal)),
+            }
+        }
+        let flaw = block.find_flaw(&title);
+        let claim = match block.is_said_complete() {
+            true => FileClaim::Complete,
+            false => FileClaim::Title,
+        };
+        return Some(SegmentKind::File { title, claim, flaw });
+    }
+    if opens_edits() {
+        return None;
+    }
+    Some(match block.comment() {
+        Some(title) => SegmentKind::Commented { title },
+        None => SegmentKind::Quotation {
+            name: block.name_above(),
+            has_end: block.end < block.lines.len(),
+        },
+    })
+}
+
 /// Returns the refusal of JSON with edits below the path of a JSON file: it could be that file, or the edits could be
 /// meant. Returns `None` for another title.
 fn refuse_json_file(title: &PathTitle) -> Option<Refusal> {
@@ -230,7 +266,7 @@ fn refuse_json_file(title: &PathTitle) -> Option<Refusal> {
     if title.only_mentioned || !KINDS.iter().any(|kind| title.path.ends_with(kind)) {
         return None;
     }
-    let path = excerpt(&title.path, 200);
+    let path = shown_path(&title.path);
     let message = format!("the JSON below `{path}` could be that file, or edits to apply");
     Some(
         ambiguous(message)
