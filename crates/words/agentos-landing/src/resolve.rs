@@ -135,20 +135,13 @@ fn resolve_move(
     base: &dyn Base,
     file_bytes: usize,
 ) -> Result<ResolvedPart, StopReason> {
+    let has_no_place = |path, what| Err(refuse_path(RefusalCode::DoesNotApply, path, what));
     let Some(entry) = base.entry(from.as_str())? else {
-        return Err(refuse_path(
-            RefusalCode::DoesNotApply,
-            &from,
-            "does not exist, so it cannot be moved",
-        ));
+        return has_no_place(&from, "does not exist, so it cannot be moved");
     };
     let there = base.entry(resolved.path.as_str())?;
     if from != resolved.path && there.is_some_and(|entry| !makes_room(&entry)) {
-        return Err(refuse_path(
-            RefusalCode::DoesNotApply,
-            &resolved.path,
-            "already exists",
-        ));
+        return has_no_place(&resolved.path, "already exists");
     }
     // A link that is only renamed keeps its target. The header of such a part states no mode.
     let is_link = entry.kind == EntryKind::Symlink && edit.hunks().is_empty();
@@ -219,7 +212,8 @@ fn path_action(
 ) -> Result<PathAction, StopReason> {
     let creates = says_new(edit);
     let deletes = edit.delete || edit.new == HeaderName::Nothing || edit.extended.deleted.is_some();
-    let malformed = |what: &str| Err(refuse_path(RefusalCode::Malformed, path, what));
+    let refuse = |code, what: &str| Err(refuse_path(code, path, what));
+    let malformed = |what: &str| refuse(RefusalCode::Malformed, what);
     // Each of these contradictions has two readings with different results, so none of them is picked.
     if creates && deletes {
         return malformed("is created and deleted by the same header");
@@ -235,19 +229,13 @@ fn path_action(
         return malformed("is stated as deleted, but its hunks keep lines");
     }
     match entry {
-        Some(entry) if creates && has_same_content(edit, entry, base)? => Err(refuse_path(
-            RefusalCode::Empty,
-            path,
-            "already exists with the same content",
-        )),
+        Some(entry) if creates && has_same_content(edit, entry, base)? => {
+            refuse(RefusalCode::Empty, "already exists with the same content")
+        }
         Some(entry) if creates && turns_kind(edit, entry) => {
             Err(turned_kind_refusal(ChangeError::Link(path.clone())).into())
         }
-        Some(_) if creates => Err(refuse_path(
-            RefusalCode::DoesNotApply,
-            path,
-            "is stated as new, but already exists",
-        )),
+        Some(_) if creates => refuse(RefusalCode::DoesNotApply, "is stated as new, but already exists"),
         Some(_) if deletes => Ok(PathAction::Delete),
         Some(_) => Ok(PathAction::Modify),
         None if creates => Ok(PathAction::Create),
@@ -391,14 +379,11 @@ fn check_old_mode(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> Result<(), St
     if parse_mode(text) == Ok(base.mode) {
         return Ok(());
     }
+    let refuse = |code, what: &str| Err(refuse_path(code, &resolved.path, what));
     let modifies = resolved.action == PathAction::Modify && edit.hunks().is_empty();
     if modifies && resolved.mode == Some(base.mode) {
-        return Err(refuse_path(
-            RefusalCode::Empty,
-            &resolved.path,
-            "already has this mode",
-        ));
+        return refuse(RefusalCode::Empty, "already has this mode");
     }
     let what = format!("has mode {}, not `{text}` as the answer says", base.mode.as_git());
-    Err(refuse_path(RefusalCode::DoesNotApply, &resolved.path, &what))
+    refuse(RefusalCode::DoesNotApply, &what)
 }

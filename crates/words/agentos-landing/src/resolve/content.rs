@@ -34,10 +34,8 @@ pub(super) fn stated_content(
     let deletes = resolved.action == PathAction::Delete;
     if let Some(part) = &edit.extended.binary {
         if was_link || is_link(resolved.mode) {
-            return Err(malformed(
-                resolved,
-                "is a symbolic link, and its target is no binary data",
-            ));
+            let what = "is a symbolic link, and its target is no binary data";
+            return Err(refuse_path(RefusalCode::Malformed, &resolved.path, what));
         }
         return binary_content(edit, part, resolved, most);
     }
@@ -48,11 +46,10 @@ pub(super) fn stated_content(
     let target = link_target(edit, resolved)?;
     match check_link(&resolved.path, &target) {
         Ok(()) => Ok(Some(target)),
-        Err(fault) => Err(refuse_path(
-            RefusalCode::SymlinkTraversal,
-            &resolved.path,
-            &format!("would be a symbolic link that {fault}"),
-        )),
+        Err(fault) => {
+            let what = format!("would be a symbolic link that {fault}");
+            Err(refuse_path(RefusalCode::SymlinkTraversal, &resolved.path, &what))
+        }
     }
 }
 
@@ -71,7 +68,7 @@ fn link_target(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<Arc<[
     let shown = (added.next(), added.next(), lines(LineMark::Context).count());
     let ([hunk], (Some(new), None, 0)) = (edit.hunks(), shown) else {
         let what = "is a symbolic link, and a link has one target";
-        return Err(malformed(resolved, what));
+        return Err(refuse_path(RefusalCode::Malformed, &resolved.path, what));
     };
     let target: Arc<[u8]> = Arc::from(new.text.as_ref());
     if !new.no_newline {
@@ -80,19 +77,15 @@ fn link_target(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<Arc<[
             detail: "the target of a link has no final newline".to_owned(),
         });
     }
-    match old {
-        Some(old) if *old == target => Err(refuse_path(
-            RefusalCode::Empty,
-            &resolved.path,
-            "is a link with this target already",
-        )),
-        Some(old) if !removes_only(hunk, old) => Err(refuse_path(
+    let (code, what) = match old {
+        Some(old) if *old == target => (RefusalCode::Empty, "is a link with this target already"),
+        Some(old) if !removes_only(hunk, old) => (
             RefusalCode::DoesNotApply,
-            &resolved.path,
             "is a link with another target than the answer removes",
-        )),
-        Some(_) | None => Ok(target),
-    }
+        ),
+        Some(_) | None => return Ok(target),
+    };
+    Err(refuse_path(code, &resolved.path, what))
 }
 
 fn removes_only(hunk: &Hunk<'_>, old: &[u8]) -> bool {
@@ -107,69 +100,53 @@ fn binary_content(
     resolved: &ResolvedPart,
     most: usize,
 ) -> Result<Option<Arc<[u8]>>, StopReason> {
-    let path = &resolved.path;
     let deletes = resolved.action == PathAction::Delete;
+    let refuse = |code, what: &str| Err(refuse_path(code, &resolved.path, what));
+    let malformed = |what: &str| refuse(RefusalCode::Malformed, what);
     if !edit.hunks().is_empty() {
-        return Err(malformed(resolved, "has lines and binary data"));
+        return malformed("has lines and binary data");
     }
     let data = match part {
         BinaryPart::Data(data) => data,
         // A deletion needs no content, and its `index` line is compared with the base like that of every deletion.
         BinaryPart::LeftOut if deletes && edit.extended.index.is_some() => return Ok(None),
         BinaryPart::LeftOut => {
-            return Err(refuse_path(
-                RefusalCode::Binary,
-                path,
-                "is binary, and the diff leaves out its content",
-            ));
+            let what = "is binary, and the diff leaves out its content";
+            return refuse(RefusalCode::Binary, what);
         }
     };
     let ids = edit.extended.index.as_ref();
     let Some((old, new)) = ids.filter(|(old, new)| old.len() == NO_ID.len() && new.len() == NO_ID.len())
     else {
-        return Err(malformed(
-            resolved,
-            "is a binary patch without an `index` line that has both whole ids",
-        ));
+        return malformed("is a binary patch without an `index` line that has both whole ids");
     };
     let base = resolved.id.as_deref().unwrap_or(NO_ID);
     if base == new {
-        return Err(refuse_path(RefusalCode::Empty, path, "has this content already"));
+        return refuse(RefusalCode::Empty, "has this content already");
     }
     if base != old {
-        return Err(refuse_path(
-            RefusalCode::Stale,
-            path,
-            "has other content than the one that the binary patch is for",
-        ));
+        let what = "has other content than the one that the binary patch is for";
+        return refuse(RefusalCode::Stale, what);
     }
     let before = resolved.base.as_ref().map(|base| base.content.as_ref());
     let before: &[u8] = before.unwrap_or_default();
     let room = most.checked_sub(before.len()).ok_or(BinaryFault::TooLarge);
-    let content = room.and_then(|room| unpack_data(data, before, room));
-    let content = content.map_err(|fault| match fault {
-        BinaryFault::TooLarge => refuse_path(
-            RefusalCode::TooLarge,
-            path,
-            "is larger than the binary files of one answer may be",
-        ),
-        BinaryFault::Damaged => malformed(resolved, "is a binary patch whose data is damaged"),
-        BinaryFault::OtherBase => malformed(resolved, "is a binary patch for content of another size"),
-    })?;
+    let content = match room.and_then(|room| unpack_data(data, before, room)) {
+        Ok(content) => content,
+        Err(BinaryFault::TooLarge) => {
+            let what = "is larger than the binary files of one answer may be";
+            return refuse(RefusalCode::TooLarge, what);
+        }
+        Err(BinaryFault::Damaged) => return malformed("is a binary patch whose data is damaged"),
+        Err(BinaryFault::OtherBase) => return malformed("is a binary patch for content of another size"),
+    };
     let is_result = if deletes {
         content.is_empty() && new == NO_ID
     } else {
         blob_id(&content) == *new
     };
     if !is_result {
-        return Err(malformed(
-            resolved,
-            "is a binary patch with another result than its `index` line names",
-        ));
+        return malformed("is a binary patch with another result than its `index` line names");
     }
     Ok(Some(content))
-}
-
-fn malformed(resolved: &ResolvedPart, what: &str) -> StopReason {
-    refuse_path(RefusalCode::Malformed, &resolved.path, what)
 }
