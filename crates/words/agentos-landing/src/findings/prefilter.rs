@@ -87,25 +87,9 @@ fn line_end(content: &[u8], at: usize) -> usize {
     end.map_or(content.len(), |end| at + end + 1)
 }
 
-/// Flag for each byte: true if tokens and random values consist of such bytes.
-const IN_RUN: [bool; 256] = {
-    let mut flags = [false; 256];
-    let mut byte = 0_u8;
-    while byte < 128 {
-        let is_mark = matches!(byte, b'_' | b'-' | b'.' | b'=' | b'/' | b'+' | b'~');
-        if byte.is_ascii_alphanumeric() || is_mark {
-            #[allow(clippy::indexing_slicing, reason = "the loop stays within the flags")]
-            {
-                flags[byte as usize] = true;
-            }
-        }
-        byte += 1;
-    }
-    flags
-};
-
+/// Returns true for a byte of which tokens and random values consist.
 fn is_in_run(byte: u8) -> bool {
-    IN_RUN.get(usize::from(byte)).copied().unwrap_or(false)
+    byte.is_ascii_alphanumeric() || b"_-.=/+~".contains(&byte)
 }
 
 /// Finds a run that is long enough for a finding and has a digit, or needs none. `None` if there is none from here on.
