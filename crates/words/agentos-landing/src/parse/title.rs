@@ -199,9 +199,22 @@ fn is_path(name: &[u8], marked: bool) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST
         && (marked || !name.contains(&b' '))
-        && !name.iter().any(|byte| b"`<>()[]{};,=".contains(byte))
+        && !name.iter().any(|byte| b"`<>;,=".contains(byte))
+        && closes_brackets(name)
         && !name.ends_with(b"/")
         && name.iter().any(u8::is_ascii_alphanumeric)
+}
+
+/// Returns true if a name has no brackets, or has folders and each part closes its own: `app/[id]/page.tsx`. Links and calls
+/// as `[a](docs/a.md)` do not.
+fn closes_brackets(name: &[u8]) -> bool {
+    const PAIRS: [(u8, u8); 3] = [(b'(', b')'), (b'[', b']'), (b'{', b'}')];
+    let closes = |part: &[u8]| {
+        let count = |mark: u8| part.iter().filter(|byte| **byte == mark).count();
+        PAIRS.iter().all(|(open, close)| count(*open) == count(*close))
+    };
+    let has_any = name.iter().any(|byte| b"()[]{}".contains(byte));
+    !has_any || (name.contains(&b'/') && name.split(|byte| *byte == b'/').all(closes))
 }
 
 /// Returns true for a name with an extension, and for well-known files without one. A slash alone is no sign: captions have
