@@ -363,7 +363,7 @@ fn is_signature(cursor: &LineCursor<'_, '_>, index: usize, line: &[u8]) -> bool 
     }
 }
 
-/// Returns true if only empty lines, or a Markdown list as prose, follow the line `full` at which the counts are reached. In
+/// Returns true if only empty lines, or a Markdown list or rule as prose, follow the line `full` at which the counts are reached. In
 /// a fence there is no prose.
 fn rest_is_prose(cursor: &LineCursor<'_, '_>, full: usize, end: usize, in_fence: bool) -> bool {
     let rest = || (full..end).filter_map(|index| cursor.line(index));
@@ -372,7 +372,12 @@ fn rest_is_prose(cursor: &LineCursor<'_, '_>, full: usize, end: usize, in_fence:
     }
     !in_fence
         && cursor.line(full).is_some_and(<[u8]>::is_empty)
-        && rest().all(|line| line.is_empty() || is_bullet(line))
+        && rest().all(|line| line.is_empty() || is_bullet(line) || is_rule(line))
+}
+
+/// Returns true for a line of dashes alone, as a rule in Markdown.
+pub(crate) fn is_rule(line: &[u8]) -> bool {
+    line.len() > 1 && trim(line).iter().all(|byte| *byte == b'-')
 }
 
 /// Returns true for `- a sentence`, as in a Markdown list.

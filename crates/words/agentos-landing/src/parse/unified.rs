@@ -224,8 +224,7 @@ impl<'a> DiffReader<'_, 'a> {
             [b'+' | b'-', next, ..] => !next.is_ascii_whitespace() || line.len() > 2,
             _ => false,
         };
-        let rule = line.len() > 1 && trim(line).iter().all(|byte| *byte == b'-');
-        let prose = rule || (self.fence.is_none() && !loses_marks && is_list_item(line));
+        let prose = hunk::is_rule(line) || (self.fence.is_none() && !loses_marks && is_list_item(line));
         self.open.is_some() && !self.in_header && changed && !prose
     }
 
