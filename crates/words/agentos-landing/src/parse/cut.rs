@@ -408,7 +408,12 @@ impl<'a> AnswerWalk<'_, 'a> {
         let limit = self.fences.last().map_or(self.lines.len(), |fence| fence.end);
         match mark.kind {
             MarkKind::Opens(ends) => {
-                match reasoning::find_end(&self.lines, (at, mark.place.end), limit, &ends) {
+                let (lines, state) = (&self.lines, &mut self.marks);
+                let edit_end = |at: usize| match marks::read_calls(lines, at, state) {
+                    Some(read) => read.ok().map(|(_, last, behind)| (last, behind)),
+                    None => blocks::block_end(lines, at).map(|end| (end + 1, 0)),
+                };
+                match reasoning::find_end(lines, (at, mark.place.end), limit, &ends, edit_end) {
                     Some((line, behind)) => {
                         self.push(SegmentKind::Reasoning, at, line, b"");
                         self.cut_line(line, behind);
@@ -417,10 +422,9 @@ impl<'a> AnswerWalk<'_, 'a> {
                     None if mark.is_mentioned => at + 1,
                     None if self.fences.is_empty() => {
                         let shown = self.text(at).and_then(|line| line.get(mark.place.clone()));
-                        let message = format!(
-                            "the reasoning that `{}` begins has no end: the answer was cut off",
-                            excerpt(shown.unwrap_or_default(), 60)
-                        );
+                        let shown = excerpt(shown.unwrap_or_default(), 60);
+                        let message =
+                            format!("the reasoning that `{shown}` begins has no end: the answer was cut off");
                         self.push(SegmentKind::Broken(malformed(message)), at, limit, b"")
                     }
                     None => self.push(SegmentKind::Reasoning, at, limit, b""),

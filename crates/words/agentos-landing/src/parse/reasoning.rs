@@ -8,13 +8,14 @@
 //! | marks | meaning |
 //! |---|---|
 //! | known marks, with any attributes, in any case, anywhere, more than once | the text between them is left out |
-//! | a known opening mark without an end | the answer was cut off in its reasoning: it is refused |
+//! | a known opening mark without an end, or with one in the text of an edit only | the answer was cut off in its reasoning: it is refused |
 //! | a known closing mark alone | the server removed the opening mark: everything above is reasoning |
 //! | marks of another name, as `<answer>` and `</answer>` | no meaning, unless edits are both inside and outside of them |
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::cursor::{CodeFence, closes_fence, parse_fence, split_margin};
 use crate::Refusal;
 use crate::refusal::ambiguous;
 use crate::text::{TextLine, is_blank, is_in, trim};
@@ -147,30 +148,56 @@ fn is_mentioned(line: &[u8], place: &Range<usize>) -> bool {
 
 /// Returns the line and the byte behind the first of these closing marks, from a byte of the first line on. Returns
 /// `None` if there is none before line `to`.
+///
+/// A mark in a fence, or in an edit, is text of a file: a draft may quote a file with such marks, and so may an edit below
+/// reasoning that has no end. `edit_end` returns the line and the byte behind an edit that begins at a line.
 pub(super) fn find_end(
     lines: &[TextLine<'_>],
     (first, from): (usize, usize),
     to: usize,
     ends: &[String],
+    mut edit_end: impl FnMut(usize) -> Option<(usize, usize)>,
 ) -> Option<(usize, usize)> {
-    lines
-        .get(..to)?
-        .iter()
-        .enumerate()
-        .skip(first)
-        .find_map(|(at, line)| {
-            let skipped = if at == first { from } else { 0 };
-            let text = line.text.get(skipped..)?;
-            let found = ends.iter().filter_map(|end| {
-                let place = text
-                    .windows(end.len())
-                    .position(|window| window.eq_ignore_ascii_case(end.as_bytes()))?;
-                // A mark that begins another part is read once more.
-                let begins_another = ["<|start|>", "<|channel|>"].contains(&end.as_str());
-                Some(place + if begins_another { 0 } else { end.len() })
-            });
-            Some((at, skipped + found.min()?))
-        })
+    let mut fence: Option<CodeFence<'_>> = None;
+    let (mut at, mut from) = (first, from);
+    while at < to {
+        if from == 0
+            && fence.is_none()
+            && let Some(end) = edit_end(at).filter(|end| *end > (at, 0))
+        {
+            (at, from) = end;
+            continue;
+        }
+        let text = lines.get(at)?.text.get(from..).unwrap_or_default();
+        let bare = split_margin(text).1;
+        match (&fence, parse_fence(bare)) {
+            (Some(open), _) if closes_fence(open, bare) => fence = None,
+            (None, Some(opened)) => fence = Some(opened),
+            (None, None) => {
+                if let Some(behind) = behind_mark(text, ends) {
+                    return Some((at, from + behind));
+                }
+            }
+            (Some(_), _) => {}
+        }
+        (at, from) = (at + 1, 0);
+    }
+    None
+}
+
+/// Returns the byte behind the first of these marks in a text, outside of the strings of JSON.
+fn behind_mark(text: &[u8], ends: &[String]) -> Option<usize> {
+    let is_json = trim(text).starts_with(b"{");
+    let quotes = |place: usize| text.iter().take(place).filter(|byte| **byte == b'"').count();
+    let found = ends.iter().filter_map(|end| {
+        let is_end = |window: &[u8]| window.eq_ignore_ascii_case(end.as_bytes());
+        let place = text.windows(end.len()).position(is_end)?;
+        // A mark that begins another part is read once more.
+        let begins_another = ["<|start|>", "<|channel|>"].contains(&end.as_str());
+        let is_quoted = is_json && quotes(place) % 2 == 1;
+        (!is_quoted).then_some(place + if begins_another { 0 } else { end.len() })
+    });
+    found.min()
 }
 
 /// Mark of an unknown name, outside of fences and code spans.

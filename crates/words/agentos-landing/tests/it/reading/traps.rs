@@ -344,6 +344,48 @@ pub fn changes_nothing(outcome: &Outcome) -> bool {
 }
 
 #[test]
+fn a_mark_of_reasoning_in_the_text_of_an_edit_ends_no_reasoning() {
+    let base = base();
+    let call = |text: &str| {
+        let edit =
+            serde_json::json!({"name": "Write", "arguments": {"file_path": "src/new.rs", "content": text}});
+        format!("<tool_call>\n{edit}\n</tool_call>\n")
+    };
+    let draft = "src/draft.rs\n```\nlet draft = \"</think>\";\n```\n";
+    let landed = |text: &str| Outcome::of(&[("src/new.rs", text)]);
+    let refused = |answer: String| {
+        let got = outcome(&answer, &base);
+        assert!(got.is_refused(), "{answer}\n{got:?}");
+    };
+    // The reasoning has no end: the mark is in the file.
+    refused(format!("<think>\n{draft}{}", call("// </think>\n")));
+    refused(format!("<think>\n{draft}src/new.rs\n```\n</think>\n```\n"));
+    // It ends behind a draft that quotes the mark.
+    let answer = format!("<think>\n{draft}</think>\n{}", call("// a file\n"));
+    assert_eq!(outcome(&answer, &base), landed("// a file\n"), "{answer}");
+    let answer = format!("<think>\n{}</think>\n{}", call("</think>\n"), call("// a file\n"));
+    assert_eq!(outcome(&answer, &base), landed("// a file\n"), "{answer}");
+}
+
+#[test]
+fn brackets_in_the_path_of_a_new_file_are_a_part_of_it() {
+    let base = base();
+    let page = "export default 1\n";
+    for path in ["app/[id]/page.tsx", "app/(shop)/page.tsx", "app/{id}/page.tsx"] {
+        let answer = format!("{path}\n```tsx\n{page}```\n");
+        assert_eq!(outcome(&answer, &base), Outcome::of(&[(path, page)]), "{path}");
+    }
+    for line in [
+        "[page](app/page.tsx)",
+        "include(app/page.tsx)",
+        "render(page.tsx)",
+    ] {
+        let got = outcome(&format!("{line}\n```tsx\n{page}```\n"), &base);
+        assert!(got.is_refused(), "{line}\n{got:?}");
+    }
+}
+
+#[test]
 fn a_snippet_replaces_no_file() {
     let base = base();
     let mut failures = Failures::default();
