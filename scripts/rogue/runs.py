@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 
+import reports
 import whole
 from attempts.base import C, create
 
@@ -235,3 +236,4 @@ ANSWERS = (
     policy_in_the_copy, agent_settings, ci_workflow, denied_by_rule, link_in_the_answer, acp_direct_write,
 )
 SINGLE = {function.__name__.replace("_", "-"): function for function in ENDLESS + LEFT + ANSWERS + whole.RUNS}
+SINGLE |= reports.RUNS

@@ -18,7 +18,7 @@ from attempts import base  # noqa: E402
 
 # Classes for which it matters what a program is given: a toolbox has neither a copy with git (`git`, `history`) nor shared folders
 # (`shares`). The other classes are about the filter of system calls, which is the same for every program.
-KINDS = ["descriptors", "files", "messages", "mounts", "namespaces", "network", "processes", "reads"]
+KINDS = ["descriptors", "files", "messages", "mounts", "namespaces", "network", "processes", "reads", "withheld"]
 
 
 def attempt_all(kind):

@@ -1,4 +1,4 @@
-"""The attempts of the rogue suite, by class. Importing the package fills `base.ATTEMPTS`."""
+"""The attempts of the rogue suite, by class. Importing the package fills `base.ATTEMPTS`, in this order."""
 
 from . import (  # noqa: F401
     architecture,
@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     processes,
     proxy,
     reads,
+    withheld,  # before those that change the repository, where nothing confines them
     repository,
     scheduling,
     shares,

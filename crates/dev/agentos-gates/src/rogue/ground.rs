@@ -16,6 +16,7 @@ use super::listeners::Listeners;
 use super::past;
 use super::suite::{self, AttemptRow};
 use super::toolbox;
+use super::widening;
 use crate::error::GateError;
 use crate::witness;
 
@@ -145,7 +146,8 @@ impl Ground {
             });
             write_file(&profiles.join(format!("{name}.json")), &profile.to_string())?;
         }
-        toolbox::lay_out(self, python, &profiles, &config)
+        toolbox::lay_out(self, python, &profiles, &config)?;
+        widening::lay_out(self, python, &profiles)
     }
 
     /// Opens everything to every user, so that ordinary permissions cannot be the reason why an attempt fails.
@@ -370,7 +372,7 @@ pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), GateError> {
 }
 
 /// Gives everything below a folder to `owner`, if that is permitted, and opens it to every user.
-fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
+pub(super) fn open_below(folder: &Path, owner: u32) -> Result<(), GateError> {
     change_owner(folder, owner)?;
     set_mode(folder, 0o777)?;
     for entry in std::fs::read_dir(folder).map_err(GateError::file(folder))? {

@@ -54,6 +54,7 @@ impl SuiteHalf {
         ground.open()?;
         let before = ground.measure()?;
         let mut checks = Vec::new();
+        self.judge_groups(&program, tape, &mut checks, true)?;
         for scene in ["alone", "proxy"] {
             let made = program.make_attempts(scene)?;
             let changed = ground.changed_paths(&before)?;
@@ -73,6 +74,12 @@ impl SuiteHalf {
             checks.push(self.check(&id, name, made.is_ok(), said));
         }
         self.judge_toolbox(&program, tape, &before, &mut checks)?;
+        for verdict in program.widening_runs()? {
+            let body = json!({"half": self.name, "verdict": verdict});
+            tape.append_record(now().as_str(), "attempt", body)?;
+            let name = format!("a repository shows nothing of the user's: {}", verdict.row.what);
+            checks.push(self.check(&verdict.row.attempt, &name, !verdict.succeeded, verdict.said));
+        }
         self.judge_runs(&program, tape, &mut checks)?;
         for (id, name, held, said) in ground.find_differences(&before)? {
             checks.push(self.check(id, name, held, said));
@@ -125,11 +132,7 @@ impl SuiteHalf {
         tape: &mut GateTape,
         checks: &mut Vec<Check>,
     ) -> Result<(), GateError> {
-        for group in table::run_groups()? {
-            let all: Result<Vec<RunFinding>, _> =
-                group.runs.iter().map(|row| program.make_run(row)).collect();
-            checks.extend(self.record_runs(tape, &group.name, all?)?);
-        }
+        self.judge_groups(program, tape, checks, false)?;
         let answers = program.other_answers()?;
         checks.extend(self.record_runs(tape, "the answer does not land", answers)?);
         let whole = program.whole_runs()?;
@@ -138,6 +141,23 @@ impl SuiteHalf {
         match program.disk_limit()? {
             Err(why) => checks.push(super::skipped_part(&format!("{}/disk-limit", self.name), &why)),
             Ok(seen) => checks.extend(self.record_runs(tape, name, vec![seen])?),
+        }
+        Ok(())
+    }
+
+    /// Makes the runs of the table: those before the attempts, or the others.
+    fn judge_groups(
+        &self,
+        program: &ProductRunner<'_>,
+        tape: &mut GateTape,
+        checks: &mut Vec<Check>,
+        is_first: bool,
+    ) -> Result<(), GateError> {
+        let groups = table::run_groups()?;
+        for group in groups.iter().filter(|group| group.is_first == is_first) {
+            let all: Result<Vec<RunFinding>, _> =
+                group.runs.iter().map(|row| program.make_run(row)).collect();
+            checks.extend(self.record_runs(tape, &group.name, all?)?);
         }
         Ok(())
     }

@@ -17,6 +17,11 @@ use crate::child::FinishedCall;
 use crate::error::GateError;
 use crate::witness::IDENTITY;
 
+/// Variable with folders that come first in the search for programs. The shell that starts the product takes it away.
+pub(super) const FIRST_FOLDERS: &str = "AGENTOS_ROGUE_PATH";
+/// Words of that shell for these folders.
+const SET_PATH: &str =
+    "[ -z \"$AGENTOS_ROGUE_PATH\" ] || PATH=\"$AGENTOS_ROGUE_PATH:$PATH\"; unset AGENTOS_ROGUE_PATH";
 /// A harmless tool, which only writes one file.
 pub(super) const HARMLESS: [&str; 3] = ["sh", "-c", "echo x >honest"];
 /// Arguments that run a program as the tool without landing its answer.
@@ -173,11 +178,33 @@ impl<'a> ProductRunner<'a> {
         // Control characters of a file name must be escaped in the result, because a terminal would interpret them.
         let is_raw = ended.stdout.contains(['\u{202e}', '\u{1b}', '\u{9b}']);
         let is_refused = NOT_LANDED.contains(&ended.text_at("outcome")) && ended.code != Some(0) && !is_raw;
+        let is_recorded = !row.recorded || self.is_recorded(&ended)?;
         let is_end = is(&row.status, "status") && is(&row.outcome, "outcome") && is(&row.code, "code");
-        let held = is_end && touches && adds && (is_refused || !row.refused);
+        let held = is_end && touches && adds && is_recorded && (is_refused || !row.refused);
         let (lines, summary) = (ended.added_lines().join(" / "), ended.summarize_end());
         let said = format!("{summary}, adds: {lines} {}", ended.stderr);
         Ok(run_finding(&row.id, held, said))
+    }
+
+    /// Returns true if a run ended with its answer, and its record has the layers of a harmless run, and the call `bpf`, which the rogue
+    /// was refused.
+    fn is_recorded(&self, ended: &FinishedCall) -> Result<bool, GateError> {
+        let harmless = self.run_tool(&[], &HARMLESS)?;
+        let parts = ["layers", "landlock_abi", "enforcement"].map(|part| format!("/boundary/{part}"));
+        let is_same = parts
+            .iter()
+            .all(|part| ended.json.pointer(part) == harmless.json.pointer(part));
+        let refused = |call: &FinishedCall| {
+            call.json
+                .pointer("/boundary/refused")
+                .cloned()
+                .unwrap_or_default()
+        };
+        let is_listed = refused(ended).to_string().contains("\"bpf\"");
+        // On a kernel that cannot report refused calls, no run has the list.
+        let is_whole = is_listed || !refused(&harmless).is_array();
+        let has_ended = [ended, &harmless].map(|call| call.touched_files() == json!(["honest"]));
+        Ok(has_ended == [true, true] && is_same && is_whole)
     }
 
     /// Returns the last answer in the product's evidence, or `None` if it contains none.
@@ -250,18 +277,19 @@ impl<'a> ProductRunner<'a> {
 
     /// Returns the command that starts the product as the chosen user.
     pub(super) fn command(&self, open_files: Option<u32>, args: &[&str]) -> Command {
+        self.command_in(self.ground.repository(), open_files, args)
+    }
+
+    /// Returns the command that starts the product as the chosen user in a repository.
+    pub(super) fn command_in(&self, repository: &Path, open_files: Option<u32>, args: &[&str]) -> Command {
         // An open descriptor and a variable with a secret, which a shell may leave to the programs that it starts.
         let leaked = self.ground.outside().join("canary-inherited");
         let limit = open_files.map_or_else(String::new, |count| format!("ulimit -n {count}; "));
         let mut command = Command::new("sh");
         command
-            .args(["-c", &format!("{limit}exec 9<>\"$0\"; exec \"$@\"")])
+            .args(["-c", &format!("{SET_PATH}; {limit}exec 9<>\"$0\"; exec \"$@\"")])
             .arg(leaked);
-        command
-            .arg(self.agentos)
-            .arg("--repo")
-            .arg(self.ground.repository())
-            .args(args);
+        command.arg(self.agentos).arg("--repo").arg(repository).args(args);
         command
             .env("AGENTOS_ROGUE_SECRET", "leaked")
             .env("HOME", self.ground.home());
@@ -270,7 +298,7 @@ impl<'a> ProductRunner<'a> {
         command
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("XDG_RUNTIME_DIR");
-        command.current_dir(self.ground.repository());
+        command.current_dir(repository);
         self.ground.as_user(&mut command);
         command
     }

@@ -39,7 +39,7 @@ pub(super) struct AttemptRow {
 /// Copies the files that the tool needs into a folder.
 pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
     // By `cp` and not from compiled-in texts, so that a new file of attempts needs no change here.
-    let copy = "cp by_path.sh rogue.py runs.py whole.py \"$0\" && cp -R attempts \"$0\"";
+    let copy = "cp by_path.sh reports.py rogue.py runs.py whole.py \"$0\" && cp -R attempts \"$0\"";
     run_quietly(
         Command::new("sh")
             .args(["-c", copy])
@@ -51,6 +51,17 @@ pub(super) fn copy_files(folder: &Path) -> Result<(), GateError> {
 /// Copies the files of the toolbox, and of the model that calls it, into a folder.
 pub(super) fn copy_toolbox(folder: &Path) -> Result<(), GateError> {
     let copy = "cp toolbox.py model.py \"$0\"";
+    run_quietly(
+        Command::new("sh")
+            .args(["-c", copy])
+            .arg(folder)
+            .current_dir(FOLDER),
+    )
+}
+
+/// Copies the program that looks for the user's files into a folder.
+pub(super) fn copy_looking(folder: &Path) -> Result<(), GateError> {
+    let copy = "cp look.py \"$0\"";
     run_quietly(
         Command::new("sh")
             .args(["-c", copy])

@@ -1,15 +1,17 @@
 //! The tables of the rogue: kinds of holes with their cases, and runs with their expected ends.
 //!
-//! Owns: reading `caches.toml`, `classes.toml` and `runs.toml` in `scripts/rogue`. Never: judges a run.
+//! Owns: reading `caches.toml`, `classes.toml`, `runs.toml` and `widening.toml` in `scripts/rogue`. Never: judges a run.
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::widening::NameSource;
 use crate::error::GateError;
 
 const CLASSES: &str = include_str!("../../../../../scripts/rogue/classes.toml");
 const CACHES: &str = include_str!("../../../../../scripts/rogue/caches.toml");
+const WIDENING: &str = include_str!("../../../../../scripts/rogue/widening.toml");
 const RUNS: &str = include_str!("../../../../../scripts/rogue/runs.toml");
 
 /// A kind of hole, where it was reported, and its cases.
@@ -44,6 +46,9 @@ pub(super) fn hole_classes() -> Result<Vec<HoleClass>, GateError> {
 #[derive(Debug, Deserialize)]
 pub(super) struct RunGroup {
     pub(super) name: String,
+    /// True if its runs are made before the attempts, which damage the repository where nothing confines them.
+    #[serde(default)]
+    pub(super) is_first: bool,
     pub(super) runs: Vec<RunRow>,
 }
 
@@ -57,6 +62,8 @@ pub(super) struct RunRow {
     pub(super) flags: Vec<String>,
     pub(super) lands: bool,
     pub(super) refused: bool,
+    pub(super) recorded: bool,
+    pub(super) needs: Option<String>,
     pub(super) status: Option<String>,
     pub(super) outcome: Option<String>,
     pub(super) code: Option<String>,
@@ -118,6 +125,15 @@ pub(super) fn forged_caches() -> Result<ForgedCaches, GateError> {
     Ok(toml::from_str(CACHES)?)
 }
 
+/// Reads the sources by which a repository names files of the user's.
+pub(super) fn name_sources() -> Result<Vec<NameSource>, GateError> {
+    #[derive(Deserialize)]
+    struct SourceTable {
+        source: Vec<NameSource>,
+    }
+    Ok(toml::from_str::<SourceTable>(WIDENING)?.source)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,10 +142,10 @@ mod tests {
     fn the_tables_are_as_long_as_ever_and_every_run_has_an_end() {
         let classes = hole_classes().unwrap();
         let cases: usize = classes.iter().map(|class| class.cases.len()).sum();
-        assert_eq!((classes.len(), cases), (31, 118));
+        assert_eq!((classes.len(), cases), (34, 148));
         let groups = run_groups().unwrap();
         let counts: Vec<usize> = groups.iter().map(|group| group.runs.len()).collect();
-        assert_eq!(counts, [13, 13, 3]);
+        assert_eq!(counts, [13, 13, 3, 19]);
         let caches = forged_caches().unwrap();
         assert_eq!((caches.unsafe_folders.len(), caches.links.len()), (14, 10));
         for run in groups.iter().flat_map(|group| &group.runs) {
@@ -139,6 +155,7 @@ mod tests {
                 run.touched.is_some(),
                 run.added.is_some(),
                 run.refused,
+                run.recorded,
             ];
             assert_eq!(
                 stated.iter().filter(|is_stated| **is_stated).count(),

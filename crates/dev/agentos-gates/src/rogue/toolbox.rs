@@ -16,7 +16,7 @@ use super::suite;
 use crate::error::GateError;
 
 /// Classes of attempts that a toolbox makes, as in `scripts/rogue/toolbox.py`.
-pub(super) const KINDS: [&str; 8] = [
+pub(super) const KINDS: [&str; 9] = [
     "descriptors",
     "files",
     "messages",
@@ -25,6 +25,7 @@ pub(super) const KINDS: [&str; 8] = [
     "network",
     "processes",
     "reads",
+    "withheld",
 ];
 /// Name of the profile of the toolbox.
 const TOOLBOX: &str = "rogue-toolbox";
@@ -44,7 +45,7 @@ pub(super) fn lay_out(
     suite::copy_toolbox(&folder)?;
     write_file(&folder.join("rogue.json"), &config.to_string())?;
     let mut args = vec![folder.join("toolbox.py"), folder.join("rogue.json")];
-    for name in ["rogue.py", "runs.py", "whole.py"] {
+    for name in ["reports.py", "rogue.py", "runs.py", "whole.py"] {
         args.push(folder.join(name));
     }
     let attempts = folder.join("attempts");

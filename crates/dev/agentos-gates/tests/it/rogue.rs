@@ -14,9 +14,9 @@ use crate::live::agentos;
 
 /// Stands where the sandbox's own helper does: reads the order, claims every layer, makes a plain copy of what it is to
 /// show and starts the program in it as an ordinary user, with nothing around it. What would harm the machine is not
-/// started.
+/// started. A run that forges the report is started before the report is written, and inherits the record of refused calls.
 const UNCONFINED: &str = r#"#!/usr/bin/python3
-import json, os, shutil, subprocess, sys, tempfile
+import json, os, shutil, socket, subprocess, sys, tempfile, time
 os.setsid()
 length = int(os.read(0, 8))
 text = b""
@@ -25,16 +25,32 @@ while len(text) < length:
 order = json.loads(text)
 layers = ["mount-namespace", "pid-namespace", "network-namespace", "ipc-namespace", "landlock", "seccomp",
           "no-new-privileges", "unprivileged", "limits"]
-print(json.dumps({"confined": {"layers": layers, "landlock_abi": 7}}), flush=True)
-# Of the rogue only what ends by itself and touches its own places alone: the attempts of the first scene.
-if order["program"] is None or "rogue.py" in order["args"] and order["args"][-1] != "rogue.json":
+report = json.dumps({"confined": {"layers": layers, "landlock_abi": 7}}) + "\n"
+mode = order["args"][-1] if order["args"] else ""
+forges = mode.startswith("report-")
+if not forges:
+    os.write(1, report.encode())
+# Of the rogue only what ends by itself and touches its own places alone.
+if order["program"] is None or "rogue.py" in order["args"] and mode != "rogue.json" and not forges:
     sys.exit()
+if not forges:
+    # The confirmation of the report.
+    os.read(0, 1)
+record = socket.socket(socket.AF_UNIX)
+if order["refusals"]:
+    os.chdir(os.path.dirname(order["refusals"]))
+    record.connect(os.path.basename(order["refusals"]))
 copy = tempfile.mkdtemp()
 os.chmod(copy, 0o777)
 # A toolbox and the adapter of the model that calls it have no copy.
 show = order["overlays"][0] if order["overlays"] else {"lower": copy, "upper": copy}
 for folder in order["overlays"] and (show["lower"], show["upper"]):
     shutil.copytree(folder, copy, symlinks=True, dirs_exist_ok=True)
+# What is shown inside the copy, such as the folder of hooks.
+inside = [(view["lower"], view["at"]) for view in order["overlays"][1:]] + [(share["from"], share["at"]) for share in order["shares"]]
+for folder, at in inside:
+    if at.startswith(show.get("at", "-") + "/"):
+        shutil.copytree(folder, copy + at[len(show["at"]):], symlinks=True, dirs_exist_ok=True)
 subprocess.run(["chmod", "-R", "a+rwX", copy], check=True)
 plain = {"user": 65533, "group": 65533, "extra_groups": []} if os.geteuid() == 0 else {}
 parent = open(f"/proc/{os.getppid()}/environ").read().split("\0")
@@ -42,7 +58,15 @@ inherited = dict(variable.split("=", 1) for variable in parent if "=" in variabl
 # The program of a built-in adapter is the product itself, in whose place this stands.
 is_adapter = "__tool" in order["args"]
 program = os.readlink(f"/proc/{os.getppid()}/exe") if is_adapter else order["program"]
-code = subprocess.run([program, *order["args"]], env=inherited, cwd=copy, **plain).returncode
+started = subprocess.Popen([program, *order["args"]], env=inherited, cwd=copy, pass_fds=[record.fileno()] * forges, **plain)
+if forges:
+    time.sleep(1)
+    os.write(1, report.encode())
+code = started.wait()
+# Nothing is refused here, so the record is that of the one call that the sandbox refuses to each of these runs.
+if order["refusals"]:
+    record.sendall(b"heard\n1 bpf\ncomplete\n")
+record.close()
 for name in order["overlays"] and os.listdir(copy):
     new = os.path.join(copy, name)
     if os.path.isfile(new) and not os.path.exists(os.path.join(show["lower"], name)):
@@ -69,6 +93,17 @@ fn ids<'a>(verdict: &'a Value, status: &str) -> Vec<&'a str> {
     let checks = verdict["checks"].as_array().unwrap();
     let found = checks.iter().filter(|check| check["status"] == status);
     found.map(|check| check["id"].as_str().unwrap()).collect()
+}
+
+/// The ids of the runs that forge a report and that must change it without a sandbox.
+fn forged_reports() -> Vec<String> {
+    let table: toml::Table = include_str!("../../../../../scripts/rogue/runs.toml")
+        .parse()
+        .unwrap();
+    let groups = table["group"].as_array().unwrap().iter();
+    let runs = groups.flat_map(|group| group["runs"].as_array().unwrap());
+    let must = runs.filter(|run| run.get("recorded").is_some() && run.get("needs").is_none());
+    must.map(|run| run["id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -138,6 +173,34 @@ fn without_a_sandbox_the_suite_fails_attempt_by_attempt() {
             assert!(is_toolbox || silent.is_empty(), "{half}: never work: {silent:#?}");
             assert!(worked >= least, "{half}: only {worked} work");
         }
+        // Each source of names shows a secret to each program.
+        let widened: Vec<&Value> = attempts
+            .iter()
+            .filter(|attempt| {
+                (&attempt["half"], &attempt["verdict"]["scene"]) == (&half.into(), &"widening".into())
+            })
+            .map(|attempt| &attempt["verdict"])
+            .collect();
+        let unread: Vec<&Value> = widened
+            .iter()
+            .copied()
+            .filter(|verdict| {
+                verdict["needs"].is_null() && verdict["said"] != "a file of the user's was read"
+            })
+            .collect();
+        println!(
+            "{half}: {} of {} sources of names work without a sandbox",
+            widened.len() - unread.len(),
+            widened.len()
+        );
+        assert!(widened.len() >= 150 && unread.is_empty(), "{half}: {unread:#?}");
+        // And each way to forge a report changes it, unless the row says why it may not.
+        let unchanged: Vec<String> = forged_reports()
+            .into_iter()
+            .map(|id| format!("ROGUE-{half}/{id}"))
+            .filter(|id| !failed.contains(&id.as_str()))
+            .collect();
+        assert!(unchanged.is_empty(), "{half}: {unchanged:?}");
         // And what the rogue did is seen from outside, whatever it says.
         for seen in ["repository", "outside", "silence", "nothing-left-outside"] {
             assert!(
