@@ -6,6 +6,7 @@ first, and then in the repository itself, where it works without a sandbox.
 
 import os
 import subprocess
+import tempfile
 import zlib
 
 from .base import C, Held, first, link_open, read, run, table
@@ -133,6 +134,8 @@ GIT = {
     "every-object": ("cat-file", "--batch-all-objects", "--batch"),
     "restored": ("-c", "alias.x=!git --work-tree=\"$PLACE\" checkout HEAD -- withheld; cat \"$PLACE\"/" + PLAN, "x"),
     "bundle": ("-c", "alias.x=!git bundle create -q \"$PLACE\"/b HEAD; git clone -q \"$PLACE\"/b \"$PLACE\"/c; cat \"$PLACE\"/c/" + PLAN, "x"),
+    # The other end of a clone reads no configuration of the call, so a file says that the repository may belong to another user.
+    "cloned": ("-c", "alias.x=!printf '[safe]\\n\\tdirectory = *\\n' >\"$PLACE\"/g; GIT_CONFIG_GLOBAL=\"$PLACE\"/g git clone -q . \"$PLACE\"/c; cat \"$PLACE\"/c/" + PLAN, "x"),
 }
 
 
@@ -140,8 +143,9 @@ def git(top, words):
     """Runs git and returns its output, which must not be without the text."""
     words = [word.replace("{object}", C.objects["withheld"]).replace("{hint}", C.hint) for word in words]
     command = ["git", "-C", top, "-c", "safe.directory=*", *words]
-    # The repository is not the attempt's own to write.
-    more = {"PLACE": os.getcwd(), "GIT_INDEX_FILE": os.getcwd() + "/index", "GIT_OPTIONAL_LOCKS": "0"}
+    # The attempt may not write the repository. A clone needs a folder that does not exist, so each top has another place.
+    place = tempfile.mkdtemp(dir=os.getcwd())
+    more = {"PLACE": place, "GIT_INDEX_FILE": place + "/index", "GIT_OPTIONAL_LOCKS": "0"}
     if "show-index" in words or words[-1].startswith(":"):
         del more["GIT_INDEX_FILE"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False, env={**os.environ, **more})

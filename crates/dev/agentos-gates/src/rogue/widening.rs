@@ -107,9 +107,10 @@ impl NameSource {
 pub(super) fn lay_out(ground: &Ground, python: &Path, profiles: &Path) -> Result<(), GateError> {
     let (home, secret) = (ground.home(), format!("{}\n", ground.marker));
     let project = home.join(PROJECT);
-    // Starts what looks, with whatever words before it a first line or a link brings.
+    // Starts what looks, with whatever words before it a first line or a link brings. The loop ends with these words, and the program
+    // of the last line is not this one.
     let program = format!(
-        "#!/bin/sh\n# {secret}while [ $# -gt 0 ] && [ \"$1\" != {0} ]; do shift; done\n[ $# -gt 0 ] || set -- {0} look.py\nexec \"$@\"\n",
+        "#!/bin/sh\n# {secret}for word; do [ \"$word\" != {0} ] || break; shift; done\n[ $# -gt 0 ] || set -- {0} look.py\nexec \"$@\"\n",
         python.display()
     );
     let hook = format!("#!/bin/sh\n# {secret}exec {} look.py\n", python.display());

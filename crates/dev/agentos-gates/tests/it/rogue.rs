@@ -14,9 +14,10 @@ use crate::live::agentos;
 
 /// Stands where the sandbox's own helper does: reads the order, claims every layer, makes a plain copy of what it is to
 /// show and starts the program in it as an ordinary user, with nothing around it. What would harm the machine is not
-/// started. A run that forges the report is started before the report is written, and inherits the record of refused calls.
+/// started. A run that forges the report is started before the report is written, and inherits the record of refused calls. Every
+/// other program than the rogue ends with this helper, and its processes end with it.
 const UNCONFINED: &str = r#"#!/usr/bin/python3
-import json, os, shutil, socket, subprocess, sys, tempfile, time
+import ctypes, json, os, shutil, signal, socket, subprocess, sys, tempfile, time
 os.setsid()
 length = int(os.read(0, 8))
 text = b""
@@ -58,11 +59,21 @@ inherited = dict(variable.split("=", 1) for variable in parent if "=" in variabl
 # The program of a built-in adapter is the product itself, in whose place this stands.
 is_adapter = "__tool" in order["args"]
 program = os.readlink(f"/proc/{os.getppid()}/exe") if is_adapter else order["program"]
+attempts = [word for word in order["args"] if word.endswith(("rogue.py", "toolbox.py"))]
+if not attempts and not is_adapter:
+    plain["start_new_session"] = True
+    # PR_SET_PDEATHSIG, after the change of the user, which clears it.
+    plain["preexec_fn"] = lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 started = subprocess.Popen([program, *order["args"]], env=inherited, cwd=copy, pass_fds=[record.fileno()] * forges, **plain)
 if forges:
     time.sleep(1)
     os.write(1, report.encode())
 code = started.wait()
+if "start_new_session" in plain:
+    try:
+        os.killpg(started.pid, signal.SIGKILL)
+    except OSError:
+        pass
 # Nothing is refused here, so the record is that of the one call that the sandbox refuses to each of these runs.
 if order["refusals"]:
     record.sendall(b"heard\n1 bpf\ncomplete\n")
