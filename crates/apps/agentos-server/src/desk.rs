@@ -137,6 +137,18 @@ pub struct ServiceDesk {
 /// Shared desk.
 pub type SharedDesk = Arc<ServiceDesk>;
 
+/// Consent of a person to a change that they saw.
+pub struct PersonConsent {
+    /// State that they saw.
+    pub hashes: ApprovalHashes,
+    /// Way of consenting, for the record.
+    pub how: String,
+    /// Signature of a device. `None` if the person's session needs none.
+    pub proof: Option<ConsentProof>,
+    /// True if the person releases text of withheld files that the change has.
+    pub releases_withheld: bool,
+}
+
 impl ServiceDesk {
     /// Makes the desk of a service.
     pub fn new(
@@ -227,37 +239,22 @@ impl ServiceDesk {
         })
     }
 
-    /// Lands a requested change in exactly the state of these hashes. `how` is for the record.
+    /// Lands a requested change in exactly the state that the person saw.
     ///
     /// # Errors
-    /// If the run cannot begin.
-    pub async fn approve(
-        &self,
-        request: String,
-        hashes: ApprovalHashes,
-        how: String,
-    ) -> Result<Outcome, RequestFault> {
-        self.approve_with(request, hashes, how, None).await
-    }
-
-    /// Lands a requested change, with the signature of a device if there is one.
-    ///
-    /// # Errors
-    /// If the run cannot begin.
-    pub async fn approve_with(
-        &self,
-        request: String,
-        hashes: ApprovalHashes,
-        how: String,
-        proof: Option<ConsentProof>,
-    ) -> Result<Outcome, RequestFault> {
+    /// If the run cannot begin, or a device's signature is to release withheld text: what it signs does not say so.
+    pub async fn approve(&self, request: String, consent: PersonConsent) -> Result<Outcome, RequestFault> {
+        if consent.releases_withheld && consent.proof.is_some() {
+            let what = "a device approves and keeps the text withheld; release it on the machine itself";
+            return Err(RequestFault::new(StatusCode::FORBIDDEN, "device-session", what));
+        }
         let answer = ConsentAnswer::Yes {
-            hashes: Box::new(hashes),
+            hashes: Box::new(consent.hashes),
             who: self.host.person_name(),
-            how,
-            releases_withheld: false,
+            how: consent.how,
+            releases_withheld: consent.releases_withheld,
         };
-        let consent = match proof {
+        let consent = match consent.proof {
             Some(proof) => ApprovalMode::Signed(answer, Box::new(proof)),
             None => ApprovalMode::Seen(answer),
         };

@@ -65,7 +65,7 @@ const fn effect(
 }
 
 /// Body of an approval. The four hashes bind the consent to what was shown.
-const APPROVAL: &str = r#"{"type":"object","additionalProperties":false,"required":["hashes"],"properties":{"hashes":{"type":"object"}}}"#;
+const APPROVAL: &str = r#"{"type":"object","additionalProperties":false,"required":["hashes"],"properties":{"hashes":{"type":"object"},"releases_withheld":{"type":"boolean","description":"true releases text of withheld files that the change has; otherwise it stays withheld at its new path"}}}"#;
 /// Body of a denial.
 const DENIAL: &str = r#"{"type":"object","additionalProperties":false,"properties":{"comment":{"type":["string","null"],"maxLength":1000,"description":"reason, which whoever proposed the change can read"}}}"#;
 /// Body of a proposal.

@@ -19,7 +19,7 @@ mod story;
 pub mod talk;
 mod views;
 
-use agentos_host::{ConsentMode, CostFilter, CostGroup, LogFilter, OpenRequest, RunWork};
+use agentos_host::{ConsentMode, CostFilter, CostGroup, LogFilter, OpenRequest, Reason, RunWork};
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
@@ -33,7 +33,7 @@ use self::views::{
     render,
 };
 use crate::access::SessionKind;
-use crate::desk::{Lane, ServiceDesk, SharedDesk};
+use crate::desk::{Lane, PersonConsent, ServiceDesk, SharedDesk};
 use crate::facts::COOKIE_NAME;
 use crate::fault::RequestFault;
 use crate::rest::answer_work;
@@ -214,6 +214,7 @@ async fn answer_request(
         body: shown.html,
         statement: devices::list_parts(&review),
         is_signed: person.kind == SessionKind::Device,
+        has_withheld: review.reasons.iter().any(Reason::is_about_withheld),
     }))
 }
 
@@ -257,7 +258,13 @@ pub async fn approve_request(
     };
     let how = format!("page, session {}, rendering sha256:{}", person.id, shown.sha256);
     let proof = devices::check_proof(&desk, &person, &form, (&review.run, &hashes, &shown.sha256)).await?;
-    let outcome = desk.approve_with(review.run, hashes, how, proof).await?;
+    let consent = PersonConsent {
+        hashes,
+        how,
+        proof,
+        releases_withheld: form.text("withheld") == "release",
+    };
+    let outcome = desk.approve(review.run, consent).await?;
     Ok(lead_to(&format!("/runs/{}", outcome.run)))
 }
 

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::caller::SentToken;
-use crate::desk::{Lane, SharedDesk};
+use crate::desk::{Lane, PersonConsent, SharedDesk};
 use crate::events::stream_events;
 use crate::fault::RequestFault;
 
@@ -50,6 +50,9 @@ impl IntoResponse for RestFault {
 struct ApprovalBody {
     /// The hashes of the review that the person saw.
     hashes: ApprovalHashes,
+    /// True if the person releases text of withheld files that the change has. Otherwise it stays withheld.
+    #[serde(default)]
+    releases_withheld: bool,
 }
 
 /// No of a person to a request.
@@ -129,12 +132,17 @@ pub async fn approve_request(
     Path(run): Path<String>,
     body: Bytes,
 ) -> RestAnswer {
-    let ApprovalBody { hashes } = parse(&body)?;
-    Ok(json(
-        &desk
-            .approve(run, hashes, "api, Unix socket of the user".to_owned())
-            .await?,
-    ))
+    let ApprovalBody {
+        hashes,
+        releases_withheld,
+    } = parse(&body)?;
+    let consent = PersonConsent {
+        hashes,
+        how: "api, Unix socket of the user".to_owned(),
+        proof: None,
+        releases_withheld,
+    };
+    Ok(json(&desk.approve(run, consent).await?))
 }
 
 /// `POST /api/requests/{run}/deny`

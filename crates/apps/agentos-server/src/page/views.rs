@@ -111,6 +111,8 @@ pub struct RequestPage {
     pub statement: Vec<(&'static str, String)>,
     /// True if only a signature of this device approves.
     pub is_signed: bool,
+    /// True if the change has text of withheld files, about which the person decides.
+    pub has_withheld: bool,
 }
 
 #[derive(Template)]

@@ -1,9 +1,10 @@
 //! Agents over HTTP: both eras of the protocol, and what an agent cannot do with its token.
 
 use agentos_testkit::http::RawAnswer;
+use agentos_testkit::repo::TestRepo;
 use serde_json::{Value, json};
 
-use crate::support::{FIX, LIB, Sent, Service};
+use crate::support::{FIX, LIB, Sent, Service, hidden};
 
 /// Version of the protocol in which a message stands alone.
 const ALONE: &str = "2026-07-28";
@@ -112,6 +113,58 @@ fn a_session_proposes_and_a_person_approves_later() {
     assert!(service.read("src/lib.rs").contains("a + b"));
     let state = service.call_alone("proposal_status", &json!({ "proposal": run }));
     assert_eq!(state["structuredContent"]["state"], "landed", "{state}");
+}
+
+#[test]
+fn whoever_approves_withheld_text_keeps_it_withheld_or_releases_it() {
+    const POLICY: &str = "version = 1\n[[rule]]\nid = \"ours.private\"\neffect = \"deny\"\nwhy = \"stays here\"\n\
+                          action = [\"read\"]\npaths = [\"private/**\"]\nexecution_mode = \"cloud\"\n";
+    const LINE: &str = "We buy the company Example in May.";
+    let answer = format!("--- /dev/null\n+++ b/docs/notes.md\n@@ -0,0 +1 @@\n+{LINE}\n");
+    let keeps_on_page: &[(&str, &str)] = &[];
+    let releases_on_page: &[(&str, &str)] = &[("withheld", "release")];
+    for (form, body, is_released) in [
+        (Some(keeps_on_page), json!({}), false),
+        (Some(releases_on_page), json!({}), true),
+        (None, json!({}), false),
+        (None, json!({ "releases_withheld": false }), false),
+        (None, json!({ "releases_withheld": true }), true),
+    ] {
+        let repo = TestRepo::new();
+        repo.write("private/plan.txt", format!("{LINE}\n"));
+        repo.write(".agentos/policy/ours.toml", POLICY);
+        repo.commit_all("begin");
+        let service = Service::start_in(repo);
+        let proposed = service.call_alone("propose_change", &json!({ "answer": answer, "message": "Notes" }));
+        let run = proposed["structuredContent"]["proposal"].as_str().unwrap();
+        assert!(!proposed.to_string().contains("private/plan.txt"), "{proposed}");
+        let place = format!("/requests/{run}");
+        if let Some(choice) = form {
+            let person = service.sign_in();
+            let page = service.get(&place, &person.cookie).body;
+            for part in [
+                "Approve, keep withheld",
+                "Approve and release",
+                "private/plan.txt",
+            ] {
+                assert!(page.contains(part), "{part}: {page}");
+            }
+            let seen = hidden(&page, "seen");
+            let fields = [&[("form", person.form.as_str()), ("seen", &seen)], choice].concat();
+            let landed = service.post_form(&format!("{place}/approve"), &person.cookie, &fields);
+            assert_eq!(landed.status, 303, "{}", landed.body);
+        } else {
+            let review = service.call("GET", &format!("/api{place}"), "");
+            let review: Value = serde_json::from_str(&review.body).unwrap();
+            let mut consent = body.clone();
+            consent["hashes"] = review["hashes"].clone();
+            let landed = service.call("POST", &format!("/api{place}/approve"), &consent.to_string());
+            assert_eq!(landed.status, 200, "{}", landed.body);
+        }
+        assert_eq!(service.read("docs/notes.md"), format!("{LINE}\n"));
+        let read = service.call_alone("read_file", &json!({ "path": "docs/notes.md" }));
+        assert_eq!(read.to_string().contains(LINE), is_released, "{read}");
+    }
 }
 
 #[test]
