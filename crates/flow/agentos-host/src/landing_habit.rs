@@ -17,6 +17,7 @@ use crate::consent::{ConsentAnswer, ConsentRequested};
 use crate::host::Host;
 use crate::own_file::{lock_own_text, read_own_text, write_own_text};
 use crate::repository;
+use crate::repository_key::{KnownFolders, RepositoryKey};
 use crate::run::{ConsentMode, RunSpec, RunWork};
 
 /// Name of the file, in the folder of the user's settings.
@@ -46,13 +47,16 @@ impl LandingHabit {
     }
 }
 
-/// The file: habits by the path of a repository's git directory.
+/// The file: habits by the id of a repository, or by its git directory in an entry from before there were ids.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LandingFile {
     version: u32,
     #[serde(default)]
     repositories: BTreeMap<String, LandingHabit>,
+    /// Git directory of each id.
+    #[serde(default)]
+    folders: KnownFolders,
 }
 
 impl Host {
@@ -74,13 +78,14 @@ impl Host {
     #[must_use]
     pub fn landing_habit(&self) -> LandingHabit {
         let read = || -> Result<LandingHabit, EffectError> {
-            let (path, key) = self.locate_habit()?;
-            Ok(self
-                .read_habits(&path)?
-                .repositories
-                .get(&key)
-                .copied()
-                .unwrap_or_default())
+            let file = self.read_habits(&self.habit_path()?)?;
+            // A repository is given an id only where an entry could be its own.
+            if file.repositories.is_empty() {
+                return Ok(LandingHabit::default());
+            }
+            let key = RepositoryKey::of(self, &repository::open(self)?);
+            let habit = key.find(&file.repositories, &file.folders);
+            Ok(habit.copied().unwrap_or_default())
         };
         read().unwrap_or_default()
     }
@@ -114,10 +119,11 @@ impl Host {
     }
 
     fn write_habit(&self, always: bool) -> Result<PathBuf, EffectError> {
-        let (path, key) = self.locate_habit()?;
+        let path = self.habit_path()?;
+        let key = RepositoryKey::of(self, &repository::open(self)?);
         let _lock = lock_own_text(&path, CODE)?;
         let mut file = self.read_habits(&path)?;
-        let habit = file.repositories.entry(key).or_default();
+        let habit = key.claim(&mut file.repositories, &mut file.folders);
         habit.yeses = habit.yeses.saturating_add(1);
         habit.always |= always;
         file.version = 1;
@@ -127,19 +133,12 @@ impl Host {
         Ok(path)
     }
 
-    /// Returns the path of the file, and the key of this repository in it.
-    fn locate_habit(&self) -> Result<(PathBuf, String), EffectError> {
-        let refuse = |message: &str| EffectError::new(Cause::Usage, CODE, message);
+    /// Returns the path of the file.
+    fn habit_path(&self) -> Result<PathBuf, EffectError> {
         let folder = self.environment().config_dir();
-        let folder = folder.ok_or_else(|| refuse("there is no home folder for settings"))?;
-        let repo = repository::open(self)?;
-        // The git directory and not the working tree: the work trees of one repository share their answers.
-        let common = repo.common_dir();
-        let common = common.canonicalize().unwrap_or_else(|_| common.to_owned());
-        let key = common
-            .to_str()
-            .ok_or_else(|| refuse("the repository's path is not UTF-8"))?;
-        Ok((folder.join(FILE), key.to_owned()))
+        let folder = folder
+            .ok_or_else(|| EffectError::new(Cause::Usage, CODE, "there is no home folder for settings"))?;
+        Ok(folder.join(FILE))
     }
 
     fn read_habits(&self, path: &std::path::Path) -> Result<LandingFile, EffectError> {

@@ -84,6 +84,7 @@ mod reland;
 mod replay;
 mod repository;
 mod repository_id;
+mod repository_key;
 mod requests;
 mod retry;
 mod rules;

@@ -74,7 +74,7 @@ pub fn all_sources(
         name,
         text,
     }));
-    sources.extend(policy_trust::find_agreement(host.environment(), repo, &sources)?);
+    sources.extend(policy_trust::find_agreement(host, repo, &sources)?);
     sources.extend(kept_files::read_kept(repo)?);
     Ok(sources)
 }

@@ -23,6 +23,7 @@ use crate::host::Host;
 use crate::own_file::{lock_own_text, read_own_text, write_own_text};
 use crate::policy::policy_error;
 use crate::repository::{self, repo_error};
+use crate::repository_key::{KnownFolders, RepositoryKey};
 
 /// Name of the file.
 const FILE: &str = "agreed-policies.json";
@@ -40,8 +41,12 @@ const MOST_TEXTS: usize = 16;
 #[serde(deny_unknown_fields)]
 struct AgreedPolicies {
     version: u32,
-    /// Agreed texts of each repository, the newest last. The key is the repository's git directory.
+    /// Agreed texts of each repository, the newest last. The key is the repository's id, or its git directory in an entry from before
+    /// there were ids.
     repositories: BTreeMap<String, Vec<PolicyText>>,
+    /// Git directory of each id.
+    #[serde(default)]
+    folders: KnownFolders,
 }
 
 /// The files of a repository's policy, by path.
@@ -102,6 +107,8 @@ pub struct PolicyReview {
     pub diff: String,
     #[serde(skip)]
     text: PolicyText,
+    #[serde(skip)]
+    key: RepositoryKey,
 }
 
 /// A repository with agreed policies.
@@ -128,7 +135,8 @@ impl Host {
         // A policy with a mistake cannot be agreed to.
         let set = PolicySet::load(&text.to_sources()).map_err(|error| policy_error(&error))?;
         let known = read_agreed(self.environment())?;
-        let agreed = known.repositories.get(&repository_key(&repo));
+        let key = RepositoryKey::of(self, &repo);
+        let agreed = key.find(&known.repositories, &known.folders);
         let agreed = agreed.map(Vec::as_slice).unwrap_or_default();
         let before = agreed.last().cloned().unwrap_or_default();
         let trust = if set.default_state() == DefaultState::InForce {
@@ -142,11 +150,12 @@ impl Host {
         };
         Ok(PolicyReview {
             version: 1,
-            repository: repository_key(&repo),
+            repository: key.folder(),
             trust,
             sha256: text.digest(),
             diff: compare_texts(&before, &text)?,
             text,
+            key,
         })
     }
 
@@ -155,7 +164,7 @@ impl Host {
     /// # Errors
     /// If the file of agreements cannot be read or written.
     pub fn agree_to_policy(&self, review: &PolicyReview) -> Result<(), EffectError> {
-        record_text(self, &review.repository, review.text.clone())
+        record_text(self, &review.key, review.text.clone())
     }
 
     /// Records that the user agreed to a policy file that they write with their own command. The agreement is to this file alone:
@@ -166,7 +175,7 @@ impl Host {
     pub fn agree_to_new_file(&self, file: &ProposedFile) -> Result<(), EffectError> {
         let repo = repository::open(self)?;
         let files = [(file.path.clone(), file.content.clone())];
-        record_text(self, &repository_key(&repo), PolicyText(files.into()))
+        record_text(self, &RepositoryKey::of(self, &repo), PolicyText(files.into()))
     }
 
     /// Lists the repositories with agreed policies.
@@ -174,14 +183,11 @@ impl Host {
     /// # Errors
     /// If the file of agreements cannot be read.
     pub fn list_agreed_policies(&self) -> Result<Vec<TrustedPolicy>, EffectError> {
-        let known = read_agreed(self.environment())?;
-        let all = known
-            .repositories
-            .into_iter()
-            .map(|(repository, texts)| TrustedPolicy {
-                repository,
-                sha256: texts.iter().filter_map(PolicyText::digest).collect(),
-            });
+        let mut known = read_agreed(self.environment())?;
+        let all = known.repositories.into_iter().map(|(key, texts)| TrustedPolicy {
+            sha256: texts.iter().filter_map(PolicyText::digest).collect(),
+            repository: known.folders.remove(&key).unwrap_or(key),
+        });
         Ok(all.collect())
     }
 
@@ -190,8 +196,10 @@ impl Host {
     /// # Errors
     /// If no repository is open, or the file of agreements cannot be read or written.
     pub fn clear_agreed_policy(&self) -> Result<bool, EffectError> {
-        let key = repository_key(&repository::open(self)?);
-        edit_agreed(self, |known| known.repositories.remove(&key).is_some())
+        let key = RepositoryKey::of(self, &repository::open(self)?);
+        edit_agreed(self, |known| {
+            key.remove(&mut known.repositories, &mut known.folders)
+        })
     }
 }
 
@@ -201,7 +209,7 @@ impl Host {
 /// # Errors
 /// If the file of agreements cannot be read.
 pub(crate) fn find_agreement(
-    environment: &Environment,
+    host: &Host,
     repo: &Repository,
     sources: &[PolicySource],
 ) -> Result<Option<PolicySource>, EffectError> {
@@ -209,8 +217,13 @@ pub(crate) fn find_agreement(
     let Some(digest) = text.digest() else {
         return Ok(None);
     };
-    let known = read_agreed(environment)?;
-    let agreed = known.repositories.get(&repository_key(repo));
+    let known = read_agreed(host.environment())?;
+    // A repository is given an id only where an entry could be its own.
+    if known.repositories.is_empty() {
+        return Ok(None);
+    }
+    let agreed = RepositoryKey::of(host, repo);
+    let agreed = agreed.find(&known.repositories, &known.folders);
     let is_agreed = agreed.is_some_and(|texts| texts.contains(&text));
     Ok(is_agreed.then(|| PolicySource {
         layer: Layer::User,
@@ -239,16 +252,9 @@ pub(crate) fn not_agreed_notice(set: &PolicySet) -> Option<Notice> {
     })
 }
 
-/// Returns the name of a repository in the file. Its working trees share it.
-fn repository_key(repo: &Repository) -> String {
-    let folder = repo.common_dir();
-    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    real.display().to_string()
-}
-
-fn record_text(host: &Host, key: &str, text: PolicyText) -> Result<(), EffectError> {
+fn record_text(host: &Host, key: &RepositoryKey, text: PolicyText) -> Result<(), EffectError> {
     edit_agreed(host, |known| {
-        let texts = known.repositories.entry(key.to_owned()).or_default();
+        let texts = key.claim(&mut known.repositories, &mut known.folders);
         texts.retain(|other| *other != text);
         texts.push(text);
         let surplus = texts.len().saturating_sub(MOST_TEXTS);

@@ -133,6 +133,12 @@ pub(crate) fn read_id(repo: &Repository) -> Option<String> {
     }
 }
 
+/// Returns true if a repository has this id and git's common folder is this one.
+pub(crate) fn has_id(common: &Path, id: &str) -> bool {
+    let file = read_file(common).ok().flatten();
+    file.is_some_and(|file| file.is_of(common) && file.id == id)
+}
+
 impl IdFile {
     fn new(id: String, common: &Path, folder: &Path) -> Self {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();

@@ -68,6 +68,21 @@ fn a_habit_is_of_one_repository_and_of_the_users_own_file() {
         elsewhere.person_mode(&task(None, false)),
         ConsentMode::EveryChange
     );
+    // An entry of the folder, from before there were ids, and a copy, which has an id of its own.
+    let file = home.path().join(".config/agentos").join(FILE);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let folder = other.path().canonicalize().unwrap().join(".git");
+    let earlier = serde_json::json!({ "version": 1, "repositories": { folder.to_str().unwrap(): { "yeses": 5, "always": true } } });
+    write_file(&file, earlier.to_string());
+    assert!(elsewhere.landing_habit().always && !host.landing_habit().always);
+    elsewhere.note_landing_yes(false);
+    assert_eq!(elsewhere.landing_habit().yeses, 6);
+    assert!(
+        !std::fs::read_to_string(&file)
+            .unwrap()
+            .contains("\"repositories\": {\n    \"/")
+    );
+    write_file(&file, &text);
     // A file with a mistake, or one that a repository has, switches nothing off.
     let file = home.path().join(".config/agentos").join(FILE);
     let text = std::fs::read_to_string(&file).unwrap();

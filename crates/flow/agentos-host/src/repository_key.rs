@@ -1,0 +1,148 @@
+//! Keys of repositories in files of the user's settings.
+//!
+//! Owns: which entry of such a file is that of a repository. Never: trusts an id alone, since an unpacked archive can bring one along.
+//!
+//! | the file has | and the repository | entry |
+//! |---|---|---|
+//! | an entry of the id | is in the folder that the file names, or nothing with the id is in that folder any more | this one |
+//! | an entry of the id | is in another folder, and the folder that the file names still has the id | an entry of the folder |
+//! | no entry of the id | is in a folder of which there is an entry, from before there were ids | that one, until it is written again |
+//!
+//! Worktrees share an id, a moved folder keeps it, and a copied folder gets another one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use agentos_executor::Repository;
+
+use crate::host::Host;
+use crate::repository_id::{has_id, identify};
+
+/// Folders in which repositories were when an entry of their id was written, by id.
+pub(crate) type KnownFolders = BTreeMap<String, String>;
+
+/// Key of a repository.
+#[derive(Debug, Clone)]
+pub(crate) struct RepositoryKey {
+    id: String,
+    /// Git's common folder.
+    folder: PathBuf,
+}
+
+impl RepositoryKey {
+    /// Returns the key of a repository, and gives the repository an id if it has none.
+    pub(crate) fn of(host: &Host, repo: &Repository) -> Self {
+        let folder = repo.common_dir();
+        Self {
+            id: identify(host, repo).id,
+            folder: folder.canonicalize().unwrap_or_else(|_| folder.to_owned()),
+        }
+    }
+
+    /// Returns the folder of the repository, for people.
+    pub(crate) fn folder(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    /// Finds the entry of the repository. `None` if there is no entry.
+    pub(crate) fn find<'e, T>(
+        &self,
+        entries: &'e BTreeMap<String, T>,
+        folders: &KnownFolders,
+    ) -> Option<&'e T> {
+        let of_id = (!self.is_taken(folders)).then(|| entries.get(&self.id)).flatten();
+        of_id.or_else(|| entries.get(self.folder.to_str()?))
+    }
+
+    /// Returns the entry of the repository to change it. An entry of the folder becomes the entry of the id.
+    pub(crate) fn claim<'e, T: Default>(
+        &self,
+        entries: &'e mut BTreeMap<String, T>,
+        folders: &mut KnownFolders,
+    ) -> &'e mut T {
+        if self.is_taken(folders) {
+            return entries.entry(self.folder()).or_default();
+        }
+        let of_folder = self.folder.to_str().and_then(|folder| entries.remove(folder));
+        folders.insert(self.id.clone(), self.folder());
+        entries
+            .entry(self.id.clone())
+            .or_insert_with(|| of_folder.unwrap_or_default())
+    }
+
+    /// Removes every entry of the repository. Returns false if there was no entry.
+    pub(crate) fn remove<T>(&self, entries: &mut BTreeMap<String, T>, folders: &mut KnownFolders) -> bool {
+        let of_folder = self.folder.to_str().and_then(|folder| entries.remove(folder));
+        if self.is_taken(folders) {
+            return of_folder.is_some();
+        }
+        folders.remove(&self.id);
+        entries.remove(&self.id).is_some() || of_folder.is_some()
+    }
+
+    /// Returns true if another folder, of which the file has the entry, still has the id of this repository.
+    fn is_taken(&self, folders: &KnownFolders) -> bool {
+        let known = folders.get(&self.id).map(Path::new);
+        known.is_some_and(|known| known != self.folder && has_id(known, &self.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_testkit::repo::{TestRepo, make_dir, move_path, read_file, write_file};
+
+    use super::*;
+    use crate::environment::Environment;
+    use crate::repository;
+
+    fn key_of(folder: &Path) -> RepositoryKey {
+        let host = Host::new(Environment::new([], folder.to_owned()));
+        RepositoryKey::of(&host, &repository::open(&host).unwrap())
+    }
+
+    /// Returns the entry of a repository after it was counted once more.
+    fn count(key: &RepositoryKey, file: &mut (BTreeMap<String, u32>, KnownFolders)) -> u32 {
+        let entry = key.claim(&mut file.0, &mut file.1);
+        *entry += 1;
+        *entry
+    }
+
+    #[test]
+    fn an_entry_follows_the_repository_and_an_entry_of_its_folder_stays_readable() {
+        let (repo, parent) = (TestRepo::new(), tempfile::tempdir().unwrap());
+        let key = key_of(repo.path());
+        let mut file = (BTreeMap::from([(key.folder(), 3)]), KnownFolders::new());
+        assert_eq!(key.find(&file.0, &file.1), Some(&3));
+        assert_eq!(count(&key, &mut file), 4);
+        assert_eq!(file.0, BTreeMap::from([(key.id.clone(), 4)]));
+        let moved = parent.path().join("moved");
+        move_path(repo.path(), &moved);
+        let key = key_of(&moved);
+        assert_eq!(key.find(&file.0, &file.1), Some(&4));
+        assert_eq!(count(&key, &mut file), 5);
+        // Another repository in the first folder has no entry.
+        let other = TestRepo::new();
+        move_path(other.path(), repo.path());
+        assert_eq!(key_of(repo.path()).find(&file.0, &file.1), None);
+        assert!(key.remove(&mut file.0, &mut file.1) && !key.remove(&mut file.0, &mut file.1));
+        assert_eq!(file, (BTreeMap::new(), KnownFolders::new()));
+    }
+
+    #[test]
+    fn a_repository_that_brings_the_id_of_another_one_does_not_have_its_entry() {
+        let (repo, planted) = (TestRepo::new(), TestRepo::new());
+        let place = |repo: &TestRepo| repo.path().join(".git/agentos/repository.json");
+        let key = key_of(repo.path());
+        let mut file = (BTreeMap::new(), KnownFolders::new());
+        count(&key, &mut file);
+        // The file of the id claims that its repository was moved here from a folder that is not there.
+        let text = String::from_utf8(read_file(&place(&repo))).unwrap();
+        make_dir(&planted.path().join(".git/agentos"));
+        write_file(&place(&planted), text.replace(&key.folder(), "/gone/.git"));
+        let other = key_of(planted.path());
+        assert_eq!(other.id, key.id);
+        assert_eq!(other.find(&file.0, &file.1), None);
+        assert!(!other.remove(&mut file.0, &mut file.1));
+        assert_eq!((count(&other, &mut file), count(&key, &mut file)), (1, 2));
+    }
+}
