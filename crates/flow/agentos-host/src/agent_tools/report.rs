@@ -2,6 +2,7 @@
 //!
 //! Owns: their shapes and words. Never: shows the task of somebody else's run, what a person said about it, or a line of a file.
 
+use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_engine::withheld::WITHHELD_FILE;
 use agentos_model::ToolCall;
@@ -161,14 +162,24 @@ pub(super) fn answer_own(host: &Host, own: &Proposer, call: &ToolCall) -> AgentA
 
 fn withdraw_proposal(host: &Host, own: &Proposer, reference: &str) -> Result<AgentAnswer, EffectError> {
     // Refuses the proposal of another agent before anything is closed.
-    read_proposal(host, own, reference)?;
-    // Not every change of a withheld file has a request, and that there is one would show that policy does not deny the change.
-    if is_about_withheld(&host.run_story(Some(reference))?.run) {
-        let message = "a proposal about a withheld file is left to the user and cannot be taken back";
-        return Err(usage_error(message));
+    let report = read_proposal(host, own, reference)?;
+    let is_uncertain =
+        report.state == ProposalState::Waiting && is_about_withheld(&host.run_story(Some(reference))?.run);
+    let withdrawn = host.withdraw_request(reference, AGENT_PROVIDER);
+    if !is_uncertain {
+        return Ok(read_proposal(host, own, &withdrawn?)?.to_answer());
     }
-    let run = host.withdraw_request(reference, AGENT_PROVIDER)?;
-    Ok(read_proposal(host, own, &run)?.to_answer())
+    // Not every change of a withheld file has a request, and that there is one would show that policy does not deny the change. So the
+    // answer is the same if there was no open request, and a later report does not state whether there was.
+    match withdrawn {
+        Err(error) if ![Cause::Consent, Cause::Usage].contains(&error.cause) => Err(error),
+        _ => Ok(ProposalReport {
+            state: ProposalState::Withdrawn,
+            message: "The proposal is taken back. The user is not asked about it.".to_owned(),
+            ..report
+        }
+        .to_answer()),
+    }
 }
 
 impl ProposalReport {
@@ -265,7 +276,7 @@ fn report_withheld(run: LoggedRun) -> ProposalReport {
     };
     let message = match state {
         ProposalState::Waiting => {
-            "The proposal is about a file that the user's policy withholds from you. It is left to the user."
+            "The proposal is about a file that the user's policy withholds from you. It is left to the user, unless you took it back."
         }
         other => other.describe(),
     };
@@ -317,6 +328,12 @@ fn cover_task(mut run: LoggedRun, own: &Proposer) -> LoggedRun {
     run
 }
 
+/// Returns true if a run closed the request of another one, or tried to, and wrote nothing. An agent does not see it: the state of the
+/// other run shows what became of the request, and for a withheld file not even that there was one.
+fn closes_request(run: &LoggedRun) -> bool {
+    run.answers.is_some() && run.result.commit.is_none()
+}
+
 /// Returns true if a person was asked about the change of a run.
 fn has_waited(run: &LoggedRun) -> bool {
     matches!(
@@ -344,7 +361,18 @@ fn cover_decision(mut decision: StoryDecision) -> StoryDecision {
 
 fn list_runs(host: &Host, own: &Proposer, limit: u64) -> Result<AgentAnswer, EffectError> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let runs = host.run_log(&LogFilter::default(), limit)?.runs;
+    let mut read = limit;
+    let runs = loop {
+        let log = host.run_log(&LogFilter::default(), read)?;
+        let mut runs = log.runs;
+        runs.retain(|run| !closes_request(run));
+        // Before the limit: a shorter list would show that a run is left out.
+        if runs.len() >= limit || log.not_shown == 0 {
+            runs.truncate(limit);
+            break runs;
+        }
+        read = read.saturating_mul(2).max(1);
+    };
     let runs: Vec<LoggedRun> = runs.into_iter().map(|run| cover_task(run, own)).collect();
     if runs.is_empty() {
         return Ok(text_answer("There are no runs yet."));

@@ -21,7 +21,11 @@ fn make_repository() -> TestRepo {
 
 /// Calls tools in their order, each with the id of the first proposal, and returns the answers without ids, names and times.
 fn ask_agent(calls: &[(&str, Value)]) -> Vec<String> {
-    let repo = make_repository();
+    ask_about(&make_repository(), calls).0
+}
+
+/// Calls tools in their order in a repository. Returns also how many requests are open at the end.
+fn ask_about(repo: &TestRepo, calls: &[(&str, Value)]) -> (Vec<String>, usize) {
     let home = repo.outside().to_str().unwrap().to_owned();
     let who = [
         ("HOME", home.as_str()),
@@ -46,16 +50,14 @@ fn ask_agent(calls: &[(&str, Value)]) -> Vec<String> {
         for (name, arguments) in calls {
             let mut arguments = arguments.clone();
             if let (Some((id, _)), Some(fields)) = (&proposal, arguments.as_object_mut()) {
-                fields.entry("proposal").and_modify(|value| *value = json!(id));
-                fields.entry("run").and_modify(|value| *value = json!(id));
+                for value in fields.values_mut().filter(|value| **value == json!("")) {
+                    *value = json!(id);
+                }
             }
             let answer = tools.call_tool(name, arguments).await;
             if proposal.is_none() {
-                let run = host
-                    .open_requests()
-                    .unwrap()
-                    .first()
-                    .map(|request| request.run.clone());
+                let run = answer.data.as_ref().and_then(|data| data["proposal"].as_str());
+                let run = run.map(str::to_owned);
                 proposal =
                     run.map(|run| (run.clone(), run.rsplit('-').next().unwrap_or_default().to_owned()));
             }
@@ -68,7 +70,7 @@ fn ask_agent(calls: &[(&str, Value)]) -> Vec<String> {
             }
             answers.push(hide_times(&text));
         }
-        answers
+        (answers, host.open_requests().unwrap().len())
     })
 }
 
@@ -86,8 +88,10 @@ fn guesses(answer: &str) -> Vec<String> {
         ("proposal_status", none.clone()),
         ("list_runs", json!({})),
         ("show_run", json!({ "run": "" })),
-        ("proposal_withdraw", none),
+        ("proposal_withdraw", none.clone()),
         ("explain_policy", json!({ "answer": answer })),
+        ("proposal_status", none),
+        ("list_runs", json!({})),
     ])
 }
 
@@ -137,4 +141,40 @@ fn a_pasted_line_of_a_withheld_file_is_told_as_any_waiting_change() {
         ask(&paste(LINE)),
         ask(&paste("We sell the company Example in May."))
     );
+}
+
+#[test]
+fn a_proposal_about_a_withheld_file_is_taken_back_in_equal_words_whether_a_request_waits_or_not() {
+    let diff = "--- a/private/plan.txt\n+++ b/private/plan.txt\n@@ -3 +3 @@\n-pin: 1234\n+x\n";
+    let none = json!({ "proposal": "" });
+    let proposed = ("propose_change", json!({ "answer": diff, "message": "Change" }));
+    let later = [
+        ("proposal_withdraw", none.clone()),
+        ("proposal_status", none.clone()),
+        ("proposal_withdraw", none),
+        ("list_runs", json!({})),
+        ("list_runs", json!({ "limit": 1 })),
+        ("show_run", json!({ "run": "" })),
+        ("show_run", json!({ "run": "@" })),
+    ];
+    let denial = "[[rule]]\nid = \"ours.fixed\"\neffect = \"deny\"\nwhy = \"fixed\"\naction = [\"modify\"]\npaths = [\"private/**\"]\n";
+    let ask = |more: &str, calls: &[(&str, Value)]| {
+        let repo = make_repository();
+        repo.write(".agentos/policy/ours.toml", format!("{POLICY}{more}"));
+        repo.commit_all("Rules");
+        let (answers, open) = ask_about(&repo, calls);
+        // The rules are in the commit.
+        let is_same = |line: &&str| !line.contains("base_commit");
+        let answers = answers
+            .iter()
+            .map(|answer| answer.lines().filter(is_same).collect());
+        (answers.collect::<Vec<String>>(), open)
+    };
+    assert_eq!(ask("", std::slice::from_ref(&proposed)).1, 1);
+    assert_eq!(ask(denial, std::slice::from_ref(&proposed)).1, 0);
+    let calls = [&[proposed], &later[..]].concat();
+    let [waiting, denied] = ["", denial].map(|more| ask(more, &calls));
+    assert_eq!(waiting, denied);
+    assert_eq!(waiting.1, 0);
+    assert!(waiting.0[1].contains("is taken back"), "{waiting:#?}");
 }
