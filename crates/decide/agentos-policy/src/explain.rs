@@ -135,7 +135,7 @@ impl PolicySet {
     /// Decides as [`PolicySet::decide_read`] does, and explains the question. An unsafe path has no question.
     #[must_use]
     pub fn explain_read(&self, path: &str, content: &[u8], tool: &ToolFacts) -> Explanation {
-        let question = RepoPath::new(path).ok().map(|path| {
+        let question = RepoPath::of_shown(path).ok().map(|path| {
             let asked = self.match_path(path.as_str());
             let question = read_question(&path, content, asked.touches, tool);
             self.explain_question(&question, Some((path.as_str(), &asked)))

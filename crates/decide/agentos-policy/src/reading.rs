@@ -59,7 +59,7 @@ impl ReadPolicy<'_> {
     /// Returns the answer of [`PolicySet::decide_read`] about a file. `content` is called only if the content can
     /// change the answer.
     pub fn read_effect(&self, path: &str, content: impl FnOnce() -> Vec<u8>) -> Effect {
-        let Ok(path) = RepoPath::new(path) else {
+        let Ok(path) = RepoPath::of_shown(path) else {
             return Effect::Deny;
         };
         let of = self.set.same_readers_of(path.as_str());

@@ -136,7 +136,7 @@ impl PolicySet {
             ..FactsSummary::default()
         };
         let mut reasons = ReasonList::default();
-        match RepoPath::new(path) {
+        match RepoPath::of_shown(path) {
             Err(refusal) => reasons.add_reason(unsafe_path_reason(path, refusal.code, &refusal.message)),
             Ok(path) => {
                 let asked = self.match_path(path.as_str());

@@ -74,7 +74,7 @@ pub use land::{LandError, LandLimits, LandOptions, LandedChange, SeenFile, land}
 pub use link::{LinkFault, check_link};
 pub use memory_base::MemoryBase;
 pub use parse::{JsonEdit, JsonEdits};
-pub use path::{RepoPath, ShortName, fold_name};
+pub use path::{RepoPath, ShortName, check_view_path, fold_name};
 pub use refusal::{Refusal, RefusalCode};
 pub use report::{Dialect, FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};
 pub use result_facts::{ListedName, ResultFacts};

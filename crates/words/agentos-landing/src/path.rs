@@ -12,7 +12,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Refusal, RefusalCode};
+use crate::Refusal;
 
 pub use fold::fold_name;
 pub(crate) use fold::{is_ignorable, name_skeleton};
@@ -38,7 +38,7 @@ pub(crate) fn join_name(dir: &str, name: &str) -> String {
     }
 }
 
-/// Path inside a repository that may be changed: relative, normal, `/` between parts, safe on every system. It cannot
+/// Path inside a repository that may be changed, or shown with [`RepoPath::of_shown`]: relative, normal, `/` between parts, safe on every system. It cannot
 /// be constructed without the checks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
@@ -55,11 +55,22 @@ impl RepoPath {
     }
 
     /// Checks a path of the base: all rules except the one about names that other systems reserve.
-    pub(crate) fn of_base(path: &str) -> Result<Self, Refusal> {
-        match rules::check_path(path) {
-            Err(refusal) if refusal.code != RefusalCode::ReservedName => Err(refusal.at(path)),
-            Ok(()) | Err(_) => Ok(Self(path.to_owned())),
-        }
+    ///
+    /// # Errors
+    /// Fails with the refusal that names the broken rule.
+    pub fn of_base(path: &str) -> Result<Self, Refusal> {
+        rules::check_base_path(path).map_err(|refusal| refusal.at(path))?;
+        Ok(Self(path.to_owned()))
+    }
+
+    /// Checks a path of the base whose text is to be shown, and not changed: a list of submodules too, and names that other systems
+    /// reserve, unless another system takes them for another file.
+    ///
+    /// # Errors
+    /// Fails with the refusal that names the broken rule.
+    pub fn of_shown(path: &str) -> Result<Self, Refusal> {
+        rules::check_shown_path(path).map_err(|refusal| refusal.at(path))?;
+        Ok(Self(path.to_owned()))
     }
 
     /// Returns the path as text.
@@ -67,6 +78,15 @@ impl RepoPath {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Checks a path of the base that a copy of the base shows to a program in a sandbox. A program may see more names than a change may
+/// have, such as `.gitmodules` and `aux.c`: what it does to them is no change that lands.
+///
+/// # Errors
+/// Fails if the path leads out of the copy, reaches git's own files, or cannot be written on this system.
+pub fn check_view_path(path: &str) -> Result<(), Refusal> {
+    rules::check_view_path(path).map_err(|refusal| refusal.at(path))
 }
 
 impl fmt::Display for RepoPath {
@@ -99,6 +119,7 @@ mod tests {
         ] {
             assert_eq!(stored(path), there, "{path}");
         }
+        assert!(!stored(&format!("../{}", "a/".repeat(4096))));
         assert!(RepoPath::new("src/aux.c").is_err());
     }
 }

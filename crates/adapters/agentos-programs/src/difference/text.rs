@@ -31,7 +31,9 @@ pub(super) fn expressed_states(
             content: Arc::from(to.as_bytes()),
         })),
     };
-    Some((RepoPath::new(path).ok()?, state(old)?, state(new)?))
+    // A file that is there may have a name that other systems reserve.
+    let checked = old.map_or_else(|| RepoPath::new(path), |_| RepoPath::of_base(path));
+    Some((checked.ok()?, state(old)?, state(new)?))
 }
 
 /// Returns true for UTF-8 and for content that a diff holds as binary data. Other encodings are lines of a diff, and an answer is

@@ -8,10 +8,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use agentos_landing::RepoPath;
+use agentos_landing::{Refusal, RefusalCode, RepoPath, check_view_path};
 use git2::{ObjectType, Oid, Tree};
 
-use super::objects::GITLINK;
+use super::objects::{GITLINK, LINK};
 use super::{ShownFiles, owner_name, write_new};
 use crate::base::has_promisor;
 use crate::{ExecError, RepoError};
@@ -111,7 +111,7 @@ impl FileListing {
             return None;
         }
         let entries = rest.split('\n').filter(|line| !line.is_empty()).map(|line| {
-            // The path is last, since it may contain blanks. It contains no line feed: `RepoPath` refuses control characters.
+            // The path is last, since it may contain blanks. It contains no line feed: `check_view_path` refuses control characters.
             let mut parts = line.splitn(4, ' ');
             let mode = i32::from_str_radix(parts.next()?, 8).ok()?;
             let id = Oid::from_str(parts.next()?).ok()?;
@@ -172,8 +172,18 @@ fn walk_tree(
             open.extend(entries_of(&below, &format!("{}/", entry.path))?);
             continue;
         }
-        if let Err(refusal) = RepoPath::new(&entry.path) {
+        // The rules of a change would be too strict: a copy is not written to the repository, and with a name that it must not have,
+        // no check, hook or tool could run.
+        if let Err(refusal) = check_view_path(&entry.path) {
             return Err(copy_refused(&entry.path, refusal.message));
+        }
+        // Git checks out no such link (`verify_path` in read-cache.c): it would read addresses from wherever the link leads.
+        let names_modules = |refusal: Refusal| refusal.code == RefusalCode::Submodule;
+        if entry.mode == LINK && RepoPath::new(&entry.path).is_err_and(names_modules) {
+            return Err(copy_refused(
+                &entry.path,
+                "a link is no list of submodules".to_owned(),
+            ));
         }
         let listed = ListedEntry {
             id: entry.id,

@@ -26,6 +26,8 @@ const MOST_PARTS: usize = 64;
 /// Name of the pack of the folders.
 const TREES: &str = "pack-ffffffffffffffffffffffffffffffffffffffff";
 
+/// Mode of a symbolic link.
+pub(super) const LINK: i32 = 0o120_000;
 /// Mode of an entry that names a commit of another repository, which has no object here.
 pub(super) const GITLINK: i32 = 0o160_000;
 

@@ -15,12 +15,10 @@ use git2::Odb;
 
 use super::change_open_owner;
 use super::listing::ListedEntry;
-use super::objects::BlobPacks;
+use super::objects::{BlobPacks, GITLINK, LINK};
 use crate::ExecError;
 
 const EXECUTABLE: i32 = 0o100_755;
-const LINK: i32 = 0o120_000;
-const GITLINK: i32 = 0o160_000;
 
 /// Number of files that a thread takes at a time: neighbours, which are in one folder and next to each other in a pack.
 const SHARE: usize = 64;

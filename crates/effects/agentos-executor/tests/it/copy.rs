@@ -155,6 +155,92 @@ fn a_base_that_names_a_link_and_a_folder_alike_writes_nothing_through_the_link()
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_copy_shows_names_that_no_change_may_have() {
+    let repo = repo();
+    let names = [
+        ".gitmodules",
+        "sub/.gitmodules",
+        "aux.c",
+        "a?b",
+        "a:b",
+        "C:x",
+        "a\\b",
+        "..\\up",
+        "a.",
+        "a ",
+        "...",
+        "zero\u{200b}width",
+    ];
+    for name in names {
+        repo.write(name, format!("{name}\n"));
+    }
+    repo.commit_all("names");
+    let (copy, asked) = copied(&repo, "k", &["aux.c", "sub/.gitmodules"]);
+    // Policy is asked about these names like about any other, and what it withholds is not there.
+    assert!(
+        names.iter().all(|name| asked.iter().any(|path| path == name)),
+        "{asked:?}"
+    );
+    let all = files(&copy.files());
+    for name in names {
+        let expected = (!["aux.c", "sub/.gitmodules"].contains(&name)).then(|| format!("{name}\n"));
+        assert_eq!(all.get(name).cloned(), expected, "{name}");
+    }
+    let history = repo.outside().join("history");
+    make_dir(&history);
+    copy.give_history(&history).unwrap();
+    let listed = repo.git(&[
+        "--git-dir",
+        &history.join(".git").display().to_string(),
+        "ls-files",
+        "-z",
+    ]);
+    assert!(
+        listed.contains("\0a\\b\0") && !listed.contains("aux.c"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn a_base_whose_names_leave_the_copy_or_reach_gits_own_files_makes_no_copy() {
+    let repo = repo();
+    let id = |name: &str| {
+        repo.git(&["rev-parse", &format!("HEAD:{name}")])
+            .trim()
+            .to_owned()
+    };
+    let (file, folder) = (id("a.txt"), id("dir"));
+    let hostile = [
+        ("40000 ..", folder.as_str()),
+        ("40000 .", &folder),
+        ("100644 ../up", &file),
+        ("100644 /etc", &file),
+        ("40000 .git", &folder),
+        ("40000 .GIT", &folder),
+        ("100644 git~1", &file),
+        ("100644 .git ", &file),
+        ("100644 a\\.git\\config", &file),
+        ("100644 a\nb", &file),
+        ("160000 .git", &file),
+        ("120000 .git", &file),
+        ("120000 .gitmodules", &file),
+    ];
+    for entry in hostile {
+        commit_raw(&repo, &[entry]);
+        let repository = open(&repo);
+        let target = repository.resolve(&TargetSpec::AtHead).unwrap();
+        let shown = ShownFiles {
+            key: "k",
+            may: &|_, _| true,
+        };
+        let made = repository.copy(&copies_of(&repo), &target, None, &shown);
+        assert!(made.is_err(), "{entry:?}");
+        assert!(!repo.outside().join("up").exists());
+    }
+}
+
 #[test]
 fn the_second_run_over_a_base_asks_nothing() {
     let repo = repo();

@@ -18,61 +18,120 @@ const MAX_PART: usize = 255;
 /// Maximum length of a path in bytes. Not all tools can open longer ones.
 const MAX_PATH: usize = 4_096;
 
-/// Checks a path. Fails with the first rule that it breaks.
+/// Checks a path. Fails with a rule that it breaks.
 pub(super) fn check_path(path: &str) -> Result<(), Refusal> {
-    let refuse = |code, what: &str| Err(Refusal::new(code, format!("`{path}` {what}")));
-    if path.len() > MAX_PATH {
-        return Err(Refusal::new(
-            RefusalCode::ReservedName,
-            "a path is longer than any system can open",
-        ));
+    check_base_path(path)?;
+    path.split('/').try_for_each(|part| match reserved_reason(part) {
+        Some(why) => refuse(path, RefusalCode::ReservedName, why),
+        None => Ok(()),
+    })
+}
+
+/// Checks a path of the base that a change may have: all rules except the one about names that other systems reserve.
+pub(super) fn check_base_path(path: &str) -> Result<(), Refusal> {
+    check_plain_path(path)?;
+    if path.split('/').any(is_git_modules) {
+        return refuse(path, RefusalCode::Submodule, "is git's list of submodules");
     }
-    if path
-        .chars()
-        .any(|character| character.is_control() && character != '\t')
-    {
-        return Err(
-            Refusal::new(RefusalCode::Encoding, "a path has control characters in it")
-                .hint("name the file without them"),
-        );
+    Ok(())
+}
+
+/// Checks a path of the base whose text policy may show. It can be a list of submodules or have a name that another system reserves, but not
+/// a name that another system takes for another file: a rule about that file would not be found.
+pub(super) fn check_shown_path(path: &str) -> Result<(), Refusal> {
+    check_plain_path(path)?;
+    let has_other_name = |part: &str| portable_name(part) != fold_name(part);
+    if path.split('/').any(has_other_name) {
+        return refuse(path, RefusalCode::ReservedName, "is another file on Windows");
     }
+    Ok(())
+}
+
+/// Checks that a path is inside the repository, is not of git's own files, and shows all of its characters.
+fn check_plain_path(path: &str) -> Result<(), Refusal> {
+    check_characters(path)?;
     // Both separators count: `a\..\b` is one name here, and leads to another folder on Windows.
     let parts = || path.split(['/', '\\']);
     if path.is_empty() || path.starts_with('/') || parts().any(is_dots) {
         return refuse(
+            path,
             RefusalCode::PathEscape,
             "is not a plain path inside the repository",
         );
     }
     if is_drive(path) {
-        return refuse(RefusalCode::PathEscape, "names a drive");
+        return refuse(path, RefusalCode::PathEscape, "names a drive");
     }
     // Checked before the backslash rule, so that `a\.git\x` is reported as what it reaches.
     if parts().any(is_git_dir) {
-        return refuse(RefusalCode::GitDir, "reaches git's own files");
-    }
-    if parts().any(is_git_modules) {
-        return refuse(RefusalCode::Submodule, "is git's list of submodules");
+        return refuse(path, RefusalCode::GitDir, "reaches git's own files");
     }
     if path.contains('\\') {
         return refuse(
+            path,
             RefusalCode::PathEscape,
             "has a backslash, which is a separator on other systems",
         );
     }
     if path.split('/').any(str::is_empty) {
         return refuse(
+            path,
             RefusalCode::PathEscape,
             "is not a plain path inside the repository",
         );
     }
     if path.split('/').any(has_invisible) {
-        return refuse(RefusalCode::Encoding, "has invisible characters");
+        return refuse(path, RefusalCode::Encoding, "has invisible characters");
     }
-    path.split('/').try_for_each(|part| match reserved_reason(part) {
-        Some(why) => refuse(RefusalCode::ReservedName, why),
-        None => Ok(()),
-    })
+    Ok(())
+}
+
+fn refuse(path: &str, code: RefusalCode, what: &str) -> Result<(), Refusal> {
+    Err(Refusal::new(code, format!("`{path}` {what}")))
+}
+
+/// Checks a path of the base that a copy of it shows. A copy is not written to the repository, so the rules for reviewers, for other
+/// systems and for lists of submodules do not count. What is left keeps the path inside the copy, and git's own files out of it.
+pub(super) fn check_view_path(path: &str) -> Result<(), Refusal> {
+    if cfg!(windows) {
+        check_shown_path(path)?;
+        return match path.split('/').find_map(reserved_reason) {
+            Some(why) => refuse(path, RefusalCode::ReservedName, why),
+            None => Ok(()),
+        };
+    }
+    check_characters(path)?;
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..");
+    if !path.split('/').all(is_plain) {
+        return refuse(
+            path,
+            RefusalCode::PathEscape,
+            "is not a plain path inside the repository",
+        );
+    }
+    // As git does, which checks out no name that another system takes for its folder.
+    if path.split(['/', '\\']).any(is_git_dir) {
+        return refuse(path, RefusalCode::GitDir, "reaches git's own files");
+    }
+    Ok(())
+}
+
+/// Checks the length of a path, and that it is one line.
+fn check_characters(path: &str) -> Result<(), Refusal> {
+    if path.len() > MAX_PATH {
+        return Err(Refusal::new(
+            RefusalCode::ReservedName,
+            "a path is longer than any system can open",
+        ));
+    }
+    let is_control = |character: char| character.is_control() && character != '\t';
+    if path.chars().any(is_control) {
+        return Err(
+            Refusal::new(RefusalCode::Encoding, "a path has control characters in it")
+                .hint("name the file without them"),
+        );
+    }
+    Ok(())
 }
 
 /// Returns true for `.`, `..` and the names that Windows shortens to them, such as `.. ` or `...`.
@@ -249,6 +308,47 @@ mod tests {
                 assert_eq!(code(path), Some(wanted), "{path:?}");
             }
         }
+    }
+
+    #[cfg(not(windows))]
+    #[test]
+    fn a_view_shows_every_name_that_stays_in_it_and_is_not_gits_own() {
+        let shown = |path: &&&str| check_view_path(path).is_ok();
+        let apart: Vec<_> = [GIT_DIRS, UNREADABLE, ESCAPES].concat();
+        let found: Vec<_> = apart
+            .iter()
+            .filter(|path| check_view_path(path).is_ok())
+            .collect();
+        // Names on this system: the backslash is a letter, and so is what Windows drops.
+        let plain = [
+            "a\u{202e}b",
+            "a\u{200b}b",
+            "a\u{200d}b",
+            "a\u{2028}b",
+            "\u{e0041}x",
+            "C:/x",
+            "c:x",
+            "..\\x",
+            "a\\b",
+            ".../x",
+            ".. /x",
+            "\\\\host\\x",
+            "d/ ../..  /x",
+        ];
+        assert_eq!(found, plain.iter().collect::<Vec<_>>());
+        assert_eq!(RESERVED.iter().filter(shown).count(), RESERVED.len());
+        assert_eq!(MODULES.iter().filter(shown).count(), MODULES.len());
+        assert!(check_view_path(&format!("{}../x", "a/".repeat(MAX_PATH))).is_err());
+    }
+
+    #[test]
+    fn a_text_is_shown_under_names_that_only_other_systems_reserve() {
+        let shown = |path: &&&str| check_shown_path(path).is_ok();
+        let hidden = [ESCAPES, GIT_DIRS, UNREADABLE].concat();
+        assert_eq!(hidden.iter().filter(shown).count(), 0);
+        let listed = [MODULES, RESERVED].concat();
+        let apart: Vec<&str> = listed.iter().filter(|path| !shown(path)).copied().collect();
+        assert_eq!(apart, [".gitmodules:x", ".gitmodules ", "a.", "a ", "ab:c"]);
     }
 
     #[test]
