@@ -230,6 +230,35 @@ mod tests {
         assert_eq!(fields, stated, "the tests state every field");
     }
 
+    #[test]
+    fn the_threat_model_names_the_rule_of_every_field() {
+        let page = include_str!("../../../../.github/SECURITY.md");
+        let row = page
+            .lines()
+            .find(|line| line.starts_with("| add a provider of a new name |"))
+            .unwrap();
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let quoted = |cell: &str| -> BTreeSet<String> {
+            let words = cell.split('`').skip(1).step_by(2).map(str::to_owned);
+            words.filter(|word| !word.starts_with('.')).collect()
+        };
+        let ruled = |rules: &[RepositoryRule]| -> BTreeSet<String> {
+            let fields = REPOSITORY_RULES.iter().filter(|(_, rule)| rules.contains(rule));
+            fields.map(|(field, _)| (*field).to_owned()).collect()
+        };
+        assert_eq!(
+            quoted(cells[2]),
+            ruled(&[RepositoryRule::NewProvider, RepositoryRule::Stricter])
+        );
+        assert_eq!(quoted(cells[3]), ruled(&[RepositoryRule::Never]));
+        // The one part of a field that counts for every provider.
+        let stricter = ruled(&[RepositoryRule::Stricter]);
+        assert_eq!(stricter, BTreeSet::from(["capabilities".to_owned()]));
+        assert!(
+            page.contains("\n| say that a model is in the cloud | `capabilities.execution_mode: cloud` ")
+        );
+    }
+
     /// The finding: a clone's profile of a provider of the user led the user's conversation to another server.
     #[test]
     fn a_repository_changes_no_field_of_a_provider_that_exists() {
