@@ -11,7 +11,7 @@
 //! | the text, or the commit, is gone | as above | as above |
 //! | any | one for whom a person gave a leave for this text | yes |
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use agentos_context::IgnorePatterns;
 use agentos_engine::base_files::walk_files;
 use agentos_engine::ports::{ActivePolicy, EffectError, Repository as _, TargetInfo};
 use agentos_ledger::{ReadText, Reader, RepositoryReads};
-use agentos_policy::{Effect, PolicySet, ToolFacts};
+use agentos_policy::{Effect, ReadPolicy, ToolFacts};
 use agentos_tool::FileRead;
 
 use crate::chat_tools::open_port;
@@ -98,8 +98,12 @@ impl<'a> ReadJudge<'a> {
                 Some(port) => Some(FolderRules::open(port, &of_folder)?),
                 None => None,
             };
-            for (position, read) in of_folder {
-                found.extend(self.judge_reads(rules.as_ref(), (position, read), bytes)?);
+            for (reader, facts) in &self.receivers {
+                let facts = ToolFacts {
+                    context_bytes: bytes,
+                    ..facts.clone()
+                };
+                found.extend(self.judge_reads(rules.as_ref(), (reader, facts), &of_folder));
             }
         }
         found.sort_by_key(|withheld| withheld.position);
@@ -116,27 +120,32 @@ impl<'a> ReadJudge<'a> {
         })
     }
 
+    /// Judges the reads of one repository for one reader.
     fn judge_reads(
         &self,
         rules: Option<&FolderRules<'_>>,
-        (position, read): (usize, &RepositoryReads),
-        bytes: u64,
-    ) -> Result<Vec<WithheldText>, EffectError> {
+        (reader, facts): (&Reader, ToolFacts),
+        reads: &[(usize, &RepositoryReads)],
+    ) -> Vec<WithheldText> {
+        let facts = ToolFacts {
+            target_ref: rules.map_or(facts.target_ref, |rules| Some(rules.target.refname.clone())),
+            ..facts
+        };
+        let mut reading: Option<ReaderRules<'_>> = None;
         let mut found = Vec::new();
-        for (reader, facts) in &self.receivers {
+        for (position, read) in reads {
             let saw_it = read.readers.contains(reader);
             // The same rules allowed the same texts to the same reader.
             if saw_it && rules.is_none_or(|rules| rules.now.set.sha256() == read.policy) {
                 continue;
             }
-            let facts = ToolFacts {
-                context_bytes: bytes,
-                ..facts.clone()
-            };
             for file in &read.files {
                 let text = read.name_text(file);
                 let is_allowed = match rules {
-                    Some(rules) => rules.allow_read(read, file, &facts)?.unwrap_or(saw_it),
+                    Some(rules) => reading
+                        .get_or_insert_with(|| ReaderRules::new(rules, &facts))
+                        .allow_read(read, file)
+                        .unwrap_or(saw_it),
                     None => saw_it,
                 };
                 let is_left = |leave: &ReadLeave| leave.reader == *reader && leave.texts.contains(&text);
@@ -144,12 +153,12 @@ impl<'a> ReadJudge<'a> {
                     found.push(WithheldText {
                         text,
                         reader: reader.clone(),
-                        position,
+                        position: *position,
                     });
                 }
             }
         }
-        Ok(found)
+        found
     }
 }
 
@@ -215,55 +224,85 @@ impl<'p> FolderRules<'p> {
             }
         })
     }
+}
 
-    /// Returns true if the rules let a reader have a text. `None` if the text or its rules are gone.
-    fn allow_read(
-        &self,
-        read: &RepositoryReads,
-        file: &FileRead,
-        facts: &ToolFacts,
-    ) -> Result<Option<bool>, EffectError> {
-        if self.lost.contains(&read.commit) {
-            return Ok(None);
+/// Rules of one repository for one reader, selected once for all reads.
+struct ReaderRules<'r> {
+    rules: &'r FolderRules<'r>,
+    now: ReadPolicy<'r>,
+    /// Rules of the bases that were read, by commit, where they are not the rules of today's base.
+    then: BTreeMap<&'r str, ReadPolicy<'r>>,
+    /// Answers about texts, by commit, path and id: a session reads a file again and again.
+    known: HashMap<(String, String, String), Option<bool>>,
+}
+
+impl<'r> ReaderRules<'r> {
+    fn new(rules: &'r FolderRules<'r>, facts: &'r ToolFacts) -> Self {
+        let then = rules
+            .then
+            .iter()
+            .filter_map(|(commit, active)| Some((commit.as_str(), active.as_ref()?.set.read_policy(facts))));
+        Self {
+            rules,
+            now: rules.now.set.read_policy(facts),
+            then: then.collect(),
+            known: HashMap::new(),
         }
-        let facts = ToolFacts {
-            target_ref: Some(self.target.refname.clone()),
-            ..facts.clone()
-        };
-        let then = self.then.get(&read.commit).and_then(Option::as_ref);
-        let sets = std::iter::once(&self.now).chain(then);
-        let today = file.blobs.iter().filter_map(|id| self.paths.get(id)).flatten();
+    }
+
+    /// Returns true if the rules let the reader have a text. `None` if the text or its rules are gone.
+    fn allow_read(&mut self, read: &RepositoryReads, file: &FileRead) -> Option<bool> {
+        if self.rules.lost.contains(&read.commit) {
+            return None;
+        }
+        let today = file
+            .blobs
+            .iter()
+            .filter_map(|id| self.rules.paths.get(id))
+            .flatten();
         let paths: BTreeSet<&str> = std::iter::once(&file.path)
             .chain(today)
             .map(String::as_str)
             .collect();
         let mut is_gone = file.blobs.is_empty();
-        for active in sets {
-            for path in &paths {
-                for id in &file.blobs {
-                    match self.allow_text(&active.set, path, id, &facts) {
-                        Some(true) => {}
-                        Some(false) => return Ok(Some(false)),
-                        None => is_gone = true,
+        for path in paths {
+            for id in &file.blobs {
+                let key = (read.commit.clone(), path.to_owned(), id.clone());
+                let answer = match self.known.get(&key) {
+                    Some(answer) => *answer,
+                    None => {
+                        let answer = self.allow_text(&read.commit, path, id);
+                        self.known.insert(key, answer);
+                        answer
                     }
+                };
+                match answer {
+                    Some(true) => {}
+                    Some(false) => return Some(false),
+                    None => is_gone = true,
                 }
             }
         }
-        Ok((!is_gone).then_some(true))
+        (!is_gone).then_some(true)
     }
 
-    /// Returns true if a set of rules lets a reader have a text under a path. `None` if the text is needed for the answer, and gone.
-    fn allow_text(&self, set: &PolicySet, path: &str, id: &str, facts: &ToolFacts) -> Option<bool> {
+    /// Returns true if the rules of today and of the commit that was read let the reader have a text under a path. `None` if the text is
+    /// needed for the answer, and gone.
+    fn allow_text(&self, commit: &str, path: &str, id: &str) -> Option<bool> {
         let mut is_gone = false;
-        let effect = set.read_policy(facts).read_effect(path, || {
-            let text = self.port.repo().blob_content(id, LARGEST_TEXT);
-            is_gone = text.is_none();
-            text.unwrap_or_default()
-        });
-        match (effect, is_gone) {
-            (Effect::Allow, true) => None,
-            (effect, _) => Some(effect == Effect::Allow),
+        for reading in std::iter::once(&self.now).chain(self.then.get(commit)) {
+            let mut is_missing = false;
+            let effect = reading.read_effect(path, || {
+                let text = self.rules.port.repo().blob_content(id, LARGEST_TEXT);
+                is_missing = text.is_none();
+                text.unwrap_or_default()
+            });
+            if effect != Effect::Allow {
+                return Some(false);
+            }
+            is_gone |= is_missing;
         }
+        (!is_gone).then_some(true)
     }
 }
 

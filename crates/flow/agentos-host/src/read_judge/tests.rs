@@ -1,6 +1,7 @@
 //! Tests of the judge over real repositories.
 
 mod canary;
+mod measure;
 
 use agentos_testkit::repo::{TestRepo, move_path, remove_file};
 use agentos_tool::ExecutionMode;

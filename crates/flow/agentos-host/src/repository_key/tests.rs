@@ -1,0 +1,58 @@
+//! Tests of entries: moved, copied and planted repositories.
+
+use agentos_testkit::repo::{TestRepo, make_dir, move_path, read_file, write_file};
+
+use super::*;
+use crate::environment::Environment;
+use crate::repository;
+
+fn key_of(folder: &Path) -> RepositoryKey {
+    let host = Host::new(Environment::new([], folder.to_owned()));
+    RepositoryKey::of(&host, &repository::open(&host).unwrap())
+}
+
+/// Returns the entry of a repository after it was counted once more.
+fn count(key: &RepositoryKey, file: &mut (BTreeMap<String, u32>, KnownFolders)) -> u32 {
+    let entry = key.claim(&mut file.0, &mut file.1);
+    *entry += 1;
+    *entry
+}
+
+#[test]
+fn an_entry_follows_the_repository_and_an_entry_of_its_folder_stays_readable() {
+    let (repo, parent) = (TestRepo::new(), tempfile::tempdir().unwrap());
+    let key = key_of(repo.path());
+    let mut file = (BTreeMap::from([(key.folder(), 3)]), KnownFolders::new());
+    assert_eq!(key.find(&file.0, &file.1), Some(&3));
+    assert_eq!(count(&key, &mut file), 4);
+    assert_eq!(file.0, BTreeMap::from([(key.id.clone(), 4)]));
+    let moved = parent.path().join("moved");
+    move_path(repo.path(), &moved);
+    let key = key_of(&moved);
+    assert_eq!(key.find(&file.0, &file.1), Some(&4));
+    assert_eq!(count(&key, &mut file), 5);
+    // Another repository in the first folder has no entry.
+    let other = TestRepo::new();
+    move_path(other.path(), repo.path());
+    assert_eq!(key_of(repo.path()).find(&file.0, &file.1), None);
+    assert!(key.remove(&mut file.0, &mut file.1) && !key.remove(&mut file.0, &mut file.1));
+    assert_eq!(file, (BTreeMap::new(), KnownFolders::new()));
+}
+
+#[test]
+fn a_repository_that_brings_the_id_of_another_one_does_not_have_its_entry() {
+    let (repo, planted) = (TestRepo::new(), TestRepo::new());
+    let place = |repo: &TestRepo| repo.path().join(".git/agentos/repository.json");
+    let key = key_of(repo.path());
+    let mut file = (BTreeMap::new(), KnownFolders::new());
+    count(&key, &mut file);
+    // The file of the id claims that its repository was moved here from a folder that is not there.
+    let text = String::from_utf8(read_file(&place(&repo))).unwrap();
+    make_dir(&planted.path().join(".git/agentos"));
+    write_file(&place(&planted), text.replace(&key.folder(), "/gone/.git"));
+    let other = key_of(planted.path());
+    assert_eq!(other.id, key.id);
+    assert_eq!(other.find(&file.0, &file.1), None);
+    assert!(!other.remove(&mut file.0, &mut file.1));
+    assert_eq!((count(&other, &mut file), count(&key, &mut file)), (1, 2));
+}
