@@ -31,6 +31,9 @@ fn a_reading_answers_as_a_decision_does() {
         "Cargo.toml",
         "../out",
         ".git/config",
+        ".gitmodules",
+        "src/aux.c",
+        "a.",
     ];
     for set in &sets {
         for tool in [local(), cloud()] {
@@ -45,6 +48,33 @@ fn a_reading_answers_as_a_decision_does() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn names_that_no_change_may_have_are_read_by_the_rules_unless_they_are_another_file_elsewhere() {
+    let rule = "version = 1\n[[rule]]\nid = \"private\"\neffect = \"deny\"\nwhy = \"w\"\naction = [\"read\"]\npaths = [\"private/**\", \"aux.h\"]\n";
+    let set = PolicySet::load(&[source(Layer::Repository, "ours.toml", rule)]).unwrap();
+    for (path, expected) in [
+        (".gitmodules", Effect::Allow),
+        ("src/aux.c", Effect::Allow),
+        ("src/a?b", Effect::Allow),
+        ("aux.h", Effect::Deny),
+        ("private/nul", Effect::Deny),
+        (".env", Effect::Deny),
+        (".env.", Effect::Deny),
+        (".env ", Effect::Deny),
+        (".env::$DATA", Effect::Deny),
+        (".env\u{200b}", Effect::Deny),
+        ("private\\plan.txt", Effect::Deny),
+        ("a/../.env", Effect::Deny),
+    ] {
+        assert_eq!(set.decide_read(path, b"", &cloud()).effect(), expected, "{path}");
+        assert_eq!(
+            set.read_policy(&cloud()).read_effect(path, Vec::new),
+            expected,
+            "{path}"
+        );
     }
 }
 
