@@ -234,6 +234,16 @@ pub(crate) fn decode_utf16(bytes: &[u8], read: fn([u8; 2]) -> u16) -> Option<Str
         .ok()
 }
 
+/// Returns the number of quotes that begin or end a string of JSON.
+pub(crate) fn count_quotes(json: &[u8]) -> usize {
+    let (mut count, mut escaped) = (0, false);
+    for byte in json {
+        count += usize::from(*byte == b'"' && !escaped);
+        escaped = *byte == b'\\' && !escaped;
+    }
+    count
+}
+
 /// Removes blanks at the start.
 pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
     let first = text.iter().position(|byte| !is_blank(*byte));

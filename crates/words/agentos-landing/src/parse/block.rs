@@ -96,19 +96,22 @@ impl<'l, 'a> FenceBlock<'l, 'a> {
         Ok(true)
     }
 
-    /// Returns the reason why the end of a file's block is uncertain. Returns `None` if the end is certain.
-    pub(super) fn find_flaw(&self, title: &PathTitle) -> Option<Refusal> {
+    /// Returns the reason why the end of a file's block is uncertain, and the line that shows it. Returns `None` if the end is
+    /// certain.
+    pub(super) fn find_flaw(&self, title: &PathTitle) -> Option<(Refusal, usize)> {
         // A longer fence, or one of the other mark, cannot close this block.
         let open = &self.open;
         let is_nested = |line: &TextLine<'_>| {
             parse_fence(line.text).is_some_and(|inner| inner.mark == open.mark && inner.count >= open.count)
         };
-        let longer = |message: &str| Some(malformed(message).hint("use a longer fence around the file"));
+        let longer = |message: &str| malformed(message).hint("use a longer fence around the file");
         if self.body().iter().any(is_nested) {
-            return longer("a file's block has another fence in it: where it ends can be read in two ways");
+            let message = "a file's block has another fence in it: where it ends can be read in two ways";
+            return Some((longer(message), self.at));
         }
         if self.end >= self.lines.len() {
-            return Some(malformed("a file's block has no end: the answer was cut off"));
+            let message = "a file's block has no end: the answer was cut off";
+            return Some((malformed(message), self.at));
         }
         // A bare fence inside a page seems to close its block, and the rest of the page then seems to begin another
         // block.
@@ -129,12 +132,9 @@ impl<'l, 'a> FenceBlock<'l, 'a> {
             .title()
             .is_none()
         };
-        if (page || goes_on) && next.info.is_empty() && is_untitled() {
-            return longer(
-                "below a file's block a bare fence begins: where the file ends can be read in two ways",
-            );
-        }
-        None
+        let message = "below a file's block a bare fence begins: where the file ends can be read in two ways";
+        let is_flawed = (page || goes_on) && next.info.is_empty() && is_untitled();
+        is_flawed.then(|| (longer(message), at))
     }
 
     /// Returns true if the sentence or title above a block, or the line above the title, says that the block is the
@@ -166,6 +166,24 @@ pub(super) fn begins_edit(line: &[u8]) -> bool {
 pub(super) fn begins_diff(lines: &[TextLine<'_>], at: usize) -> bool {
     let starts = |at: usize, mark: &[u8]| lines.get(at).is_some_and(|line| line.text.starts_with(mark));
     starts(at, b"diff --git ") || (starts(at, b"--- ") && starts(at + 1, b"+++ "))
+}
+
+/// Returns the line at which the diff begins below the head of a mail (`git format-patch`) or of a commit (`git
+/// show`). Returns `None` if no such head is at `at`.
+pub(super) fn message_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
+    let text = |at: usize| lines.get(at).map(|line| line.text);
+    let id = |rest: &[u8]| {
+        rest.get(..40)
+            .is_some_and(|id| id.iter().all(u8::is_ascii_hexdigit))
+    };
+    let line = text(at)?;
+    let next = text(at + 1)?;
+    let headers = [b"From: ".as_slice(), b"Subject: ", b"Date: "];
+    let mail =
+        line.strip_prefix(b"From ").is_some_and(id) && headers.iter().any(|header| next.starts_with(header));
+    let commit = line.strip_prefix(b"commit ").is_some_and(id)
+        && (next.starts_with(b"Author: ") || next.starts_with(b"Merge: "));
+    (mail || commit).then(|| (at + 1..lines.len()).find(|at| begins_diff(lines, *at)))?
 }
 
 /// Returns a path for a message.

@@ -15,7 +15,7 @@ mod fence;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use super::block::begins_diff;
+use super::block::{begins_diff, message_end};
 use super::calls::{RawCall, marks};
 use super::cursor::{CodeFence, LineCursor, answer_lines, parse_fence, split_margin};
 use super::json::JsonRead;
@@ -54,6 +54,13 @@ impl<'a> Cut<'a> {
                 at = part.end.max(at);
                 self.lines.get(gap).unwrap_or_default()
             })
+    }
+
+    /// Returns true if a line is in reasoning.
+    pub(super) fn is_reasoning(&self, line: usize) -> bool {
+        let is_draft = |part: &Segment<'_>| matches!(part.kind, SegmentKind::Reasoning);
+        let mut drafts = self.segments.iter().filter(|part| is_draft(part));
+        drafts.any(|part| part.lines.contains(&line))
     }
 
     /// Returns true if the answer is calls or JSON, and nothing else but fences and blanks.
@@ -479,22 +486,4 @@ impl<'a> AnswerWalk<'_, 'a> {
             line.full = line.full.get(bytes..).unwrap_or_default();
         }
     }
-}
-
-/// Returns the line at which the diff begins below the head of a mail (`git format-patch`) or of a commit (`git
-/// show`). Returns `None` if no such head is at `at`.
-fn message_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
-    let text = |at: usize| lines.get(at).map(|line| line.text);
-    let id = |rest: &[u8]| {
-        rest.get(..40)
-            .is_some_and(|id| id.iter().all(u8::is_ascii_hexdigit))
-    };
-    let line = text(at)?;
-    let next = text(at + 1)?;
-    let headers = [b"From: ".as_slice(), b"Subject: ", b"Date: "];
-    let mail =
-        line.strip_prefix(b"From ").is_some_and(id) && headers.iter().any(|header| next.starts_with(header));
-    let commit = line.strip_prefix(b"commit ").is_some_and(id)
-        && (next.starts_with(b"Author: ") || next.starts_with(b"Merge: "));
-    (mail || commit).then(|| (at + 1..lines.len()).find(|at| begins_diff(lines, *at)))?
 }

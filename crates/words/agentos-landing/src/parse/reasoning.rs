@@ -18,7 +18,7 @@ use std::ops::Range;
 use super::cursor::{CodeFence, closes_fence, parse_fence, split_margin};
 use crate::Refusal;
 use crate::refusal::ambiguous;
-use crate::text::{TextLine, is_blank, is_in, trim};
+use crate::text::{TextLine, count_quotes, is_blank, is_in, trim};
 
 /// Names of tags that models write around their reasoning. `think`: DeepSeek R1, Qwen 3, MiniMax M2, GLM 4.5. `thinking`:
 /// prompts of Anthropic. `thought`: EXAONE Deep. `reasoning`: Granite 3.2, OpenRouter. `reasoning_scratchpad`: Hermes.
@@ -188,7 +188,7 @@ pub(super) fn find_end(
 /// Returns the byte behind the first of these marks in a text, outside of the strings of JSON.
 fn behind_mark(text: &[u8], ends: &[String]) -> Option<usize> {
     let is_json = trim(text).starts_with(b"{");
-    let quotes = |place: usize| text.iter().take(place).filter(|byte| **byte == b'"').count();
+    let quotes = |place: usize| count_quotes(text.get(..place).unwrap_or_default());
     let found = ends.iter().filter_map(|end| {
         let is_end = |window: &[u8]| window.eq_ignore_ascii_case(end.as_bytes());
         let place = text.windows(end.len()).position(is_end)?;

@@ -43,11 +43,12 @@ pub(super) enum SegmentKind<'a> {
     Swap(TextSwap),
     /// Unified diffs with the prose between them.
     Diff(DiffFrame<'a>),
-    /// Fence below a path: a file, or an example. `flaw` is the reason why its end is uncertain.
+    /// Fence below a path: a file, or an example. `flaw` is the reason why its end is uncertain, with the
+    /// line that shows it.
     File {
         title: PathTitle,
         claim: FileClaim,
-        flaw: Option<Refusal>,
+        flaw: Option<(Refusal, usize)>,
     },
     /// Fence whose first line is a comment with a path.
     Commented { title: PathTitle },

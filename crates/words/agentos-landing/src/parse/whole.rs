@@ -48,7 +48,9 @@ pub(super) fn read_files<'a>(
                     // A file in marks of an unknown name may still be a draft.
                     parsed.heads.push(segment.head);
                 } else {
-                    check_titled(title, flaw.as_ref(), &names)?;
+                    // A fence in reasoning is none of the file.
+                    let flaw = flaw.as_ref().filter(|(_, line)| !cut.is_reasoning(*line));
+                    check_titled(title, flaw.map(|(flaw, _)| flaw), &names)?;
                 }
                 if title.only_mentioned || is_edited {
                     let path = shown_path(&title.path);

@@ -14,7 +14,7 @@ use serde::de::{Deserialize, IgnoredAny};
 use crate::inline::overlapping_matches;
 use crate::parse::TextReplacement;
 use crate::splice::LineSplice;
-use crate::text::{LineEnding, split_lines};
+use crate::text::{LineEnding, count_quotes, split_lines};
 
 /// Lines of all cells of a notebook.
 pub(super) struct NotebookText<'n> {
@@ -262,16 +262,6 @@ impl<'n> NotebookText<'n> {
         }
         Some(out.into_bytes())
     }
-}
-
-/// Returns the number of quotes that begin or end a string of JSON.
-fn count_quotes(json: &[u8]) -> usize {
-    let (mut count, mut escaped) = (0, false);
-    for byte in json {
-        count += usize::from(*byte == b'"' && !escaped);
-        escaped = *byte == b'\\' && !escaped;
-    }
-    count
 }
 
 /// Adds the line feed at the end of a quoted line, or removes it. Returns `None` if it is written in another way.
