@@ -399,7 +399,7 @@ async fn read_piece(
     let json: Value = serde_json::from_str(&event)
         .map_err(|_| Fault::from(Reason::BrokenStream).with_message("an event of the stream is not JSON"))?;
     // The status is already 200 when a failure happens in the middle of a stream, so servers send the error as an event.
-    if let Some(fault) = judge_event(&json) {
+    if let Some(fault) = judge_event(&json, answer.is_begun()) {
         return Err(fault);
     }
     answer.add_piece(wire.read_event(&json)?, ready)?;

@@ -42,7 +42,9 @@ impl<'a> KeyGuard<'a> {
     pub(crate) fn clean_message(&self, said: &str) -> Option<String> {
         // Hidden before the text is shortened: half of a key would no longer be recognised.
         let hidden = self.clean_name(said.to_owned());
-        let clean: String = redact_keys(&hidden, self.key.as_slice())
+        let redacted = redact_keys(&hidden, self.key.as_slice());
+        let clean: String = self
+            .hide_parts(&redacted)
             .trim()
             .chars()
             // Control characters from a server could move the cursor or colour the user's terminal.
@@ -50,6 +52,26 @@ impl<'a> KeyGuard<'a> {
             .take(WORDS)
             .collect();
         Some(clean.trim().to_owned()).filter(|words| !words.is_empty())
+    }
+
+    /// Replaces words that are a part of the key. Servers shorten a key that they refuse: `Incorrect API key provided: sk-ab***yz`.
+    fn hide_parts(&self, said: &str) -> String {
+        let Some(key) = self.key.filter(|_| self.has_key()) else {
+            return said.to_owned();
+        };
+        let words = said.split_inclusive(char::is_whitespace);
+        let words = words.map(|word| match is_part_of_key(word, key.expose()) {
+            true => format!(
+                "{MARK}{}",
+                if word.ends_with(char::is_whitespace) {
+                    " "
+                } else {
+                    ""
+                }
+            ),
+            false => word.to_owned(),
+        });
+        words.collect()
     }
 
     /// Returns a name from a server without the key.
@@ -96,6 +118,26 @@ impl<'a> KeyGuard<'a> {
             stream: SecretStream::default(),
         }
     }
+}
+
+/// Returns true for the beginning or the end of the key, alone or beside the stars or dots that stand for its middle.
+fn is_part_of_key(word: &str, key: &str) -> bool {
+    /// Minimum length of a part that stands alone. Shorter ones may be ordinary words.
+    const ALONE: usize = 4;
+    /// Minimum length of a part beside a mask.
+    const MASKED: usize = 2;
+    let is_masked = ["**", "..", "…", "••", "xxx"]
+        .iter()
+        .any(|mask| word.contains(mask));
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let mut parts = word
+        .split(|c: char| !is_letter(c))
+        .filter(|part| !part.is_empty());
+    parts.any(|part| {
+        let part = part.trim_matches('x');
+        let least = if is_masked { MASKED } else { ALONE };
+        part.len() >= least && part.len() < key.len() && (key.starts_with(part) || key.ends_with(part))
+    })
 }
 
 /// Finds the key in an answer that arrives in pieces. Text that may be its beginning is withheld until more has arrived.
@@ -170,6 +212,31 @@ mod tests {
                 .len(),
             WORDS
         );
+    }
+
+    #[test]
+    fn a_shortened_key_is_hidden_and_other_words_stay() {
+        let key = Secret::new(KEY);
+        let forms = prepare_forms(Some(&key));
+        let guard = KeyGuard::new(Some(&key), forms.as_ref());
+        let cases = [
+            (
+                "Incorrect API key provided: sk-lo***cdef. See the page.",
+                "Incorrect API key provided: *** See the page.",
+            ),
+            ("key ending in cdef", "key ending in ***"),
+            ("bad key 'sk-local…ef'", "bad key ***"),
+            ("(sk-local-01)", "(***)"),
+            ("sk-l", "***"),
+            (
+                "Country, region, or territory not supported",
+                "Country, region, or territory not supported",
+            ),
+            ("local keys do not work...", "local keys do not work..."),
+        ];
+        for (said, words) in cases {
+            assert_eq!(guard.clean_message(said).as_deref(), Some(words));
+        }
     }
 
     /// Everything shown, or the fault.

@@ -8,6 +8,7 @@
 mod assembly;
 mod call;
 mod context;
+mod failure;
 mod functions;
 mod guard;
 mod memory;
@@ -37,6 +38,6 @@ pub use service::{HttpAdapter, PreparedTask, ServerCall, Service};
 pub use settings::{ANY_MODEL, ServerSettings};
 pub use side::SideOffer;
 pub use template::TemplateWire;
-pub use verdict::{Fault, judge_response};
+pub use verdict::{Fault, StatedFact, judge_failed_answer, judge_response};
 pub use wire::{AnswerClose, AnswerPiece, ModelRequest, ModelWork, Wire};
 pub use wording::ServerHints;

@@ -8,7 +8,7 @@ use crate::{Fault, Reason};
 
 /// Maximum pause. A server that asks for a longer one is reported to the user instead. Vendors count requests and tokens by
 /// the minute, so a pause of a little more than one is worth waiting for.
-const LONGEST: Duration = Duration::from_secs(90);
+pub(crate) const LONGEST: Duration = Duration::from_secs(90);
 /// Pause before the first retry; it doubles with each retry: 1, 2 and 4 s.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 

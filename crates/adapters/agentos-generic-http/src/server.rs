@@ -192,7 +192,7 @@ impl Server {
         let mut health = ToolHealth::new(&self.settings.provider, fault.reason.status(), details, now)
             .with_detail(fault.reason.as_str())
             .with_category(fault.reason.category());
-        health.fix = wording.suggest_fix(fault.reason);
+        health.fix = wording.suggest_cure(fault);
         health.next = wording.next_steps(fault.reason);
         health.model = self.settings.named_model().map(str::to_owned);
         health.models = fault
@@ -239,11 +239,11 @@ impl Server {
                 // The message names the limit, so its remedy is the setting. An address that nobody has is the exception.
                 Some(limit) => ToolAdvice::new(
                     wording
-                        .suggest_fix(reason)
+                        .suggest_cure(fault)
                         .filter(|_| limit == RunLimit::ConnectTime),
                     vec![NextStep::RaiseLimit { limit }],
                 ),
-                None => ToolAdvice::new(wording.suggest_fix(reason), wording.next_steps(reason)),
+                None => ToolAdvice::new(wording.suggest_cure(fault), wording.next_steps(reason)),
             },
             endpoint,
             latency_ms: deadline.elapsed_ms(),

@@ -1,7 +1,7 @@
 //! Decides what an HTTP answer means for the server behind it.
 //!
-//! Owns: the order in which status, content type and error fields are checked. Never: sends anything, or reads the fields of
-//! a successful answer; the adapter that knows them does.
+//! Owns: the order in which status, content type and class of a failure are checked. Never: sends anything, reads the words of a
+//! failure (`failure` does), or reads the fields of a successful answer; the adapter that knows them does.
 
 use std::time::Duration;
 
@@ -10,9 +10,7 @@ use agentos_net::{ExceededLimit, NetError, Response};
 use serde_json::Value;
 
 use crate::Reason;
-
-/// Maximum characters of a message that are searched for a model's name.
-const READ: usize = 1000;
+use crate::failure::{FailureClass, ServerFailure};
 
 /// Reason why there is no usable answer, with the server's own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,12 +21,23 @@ pub struct Fault {
     pub said: Option<String>,
     /// Causes as the transport reports them, which may contain the key.
     pub causes: Vec<String>,
-    /// Pause that the server asks for (`Retry-After`). `None` if it asks for none.
+    /// Pause that the server asks for, in `Retry-After` or in its words. `None` if it asks for none.
     pub retry_after: Option<Duration>,
     /// Models that the server listed, if the fault is about the model.
     pub models: Vec<String>,
     /// Limit of ours that was exceeded. `None` for every other fault.
     pub limit: Option<RunLimit>,
+    /// What the server states besides its words. `None` if it states nothing that helps.
+    pub stated: Option<StatedFact>,
+}
+
+/// Fact that a server states about its refusal, from which the advice follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatedFact {
+    /// Tokens of the context window.
+    Window(u64),
+    /// Field of the request that the server does not take.
+    Field(String),
 }
 
 impl From<Reason> for Fault {
@@ -40,6 +49,7 @@ impl From<Reason> for Fault {
             retry_after: None,
             models: Vec::new(),
             limit: None,
+            stated: None,
         }
     }
 }
@@ -81,269 +91,147 @@ impl Fault {
 /// # Errors
 /// The first reason of the health table that fits.
 pub fn judge_response(response: &Response, key_sent: bool) -> Result<Value, Fault> {
-    let json: Option<Value> = serde_json::from_slice(&response.body).ok();
-    let error = json.as_ref().map(ApiError::from_json).unwrap_or_default();
-    let page = is_page(response);
+    let failure = ServerFailure::of_response(response);
     let reason = match response.status {
         // LM Studio answers 200 to every unknown path, so the status alone proves nothing.
-        200..=299 => return judge_success(json, &error, page, key_sent),
+        200..=299 => match serde_json::from_slice(&response.body) {
+            Ok(json) if !failure.is_report() => return Ok(json),
+            Ok(_) => judge_report(&failure, key_sent).unwrap_or(Reason::ErrorIn200),
+            Err(_) if failure.is_report() => judge_report(&failure, key_sent).unwrap_or(Reason::ErrorIn200),
+            Err(_) if failure.is_page => Reason::Html,
+            Err(_) => Reason::NotJson,
+        },
         // Never followed: the key would go to an address that the user did not name.
         300..=399 => Reason::Redirect,
-        status => judge_failure(status, &error, page, key_sent),
+        status => judge_failure(status, &failure, key_sent),
     };
-    Err(make_fault(reason, &error, response.retry_after))
+    Err(make_fault(reason, &failure, response.retry_after))
 }
 
-/// Returns the fault that an event in the middle of a stream reports. `None` if it reports none.
+/// Returns the fault that an event in a stream reports. `None` if it reports none. `begun` is true after the first piece of an answer.
 ///
-/// A refused key stays one: gateways begin a stream before they have asked the server behind them, and another member of a pool must not
-/// hide that a key has to be changed. Every other error broke the stream.
-pub(crate) fn judge_event(event: &Value) -> Option<Fault> {
-    let error = ApiError::from_json(event);
-    if !error.present {
-        return None;
-    }
-    let reason = match (error.code.as_str(), error.kind.as_str()) {
-        ("401" | "invalid_api_key", _) | (_, "authentication_error" | "AuthenticationError") => {
-            Reason::Unauthorized
-        }
-        ("403", _) | (_, "permission_error" | "PermissionDeniedError") => Reason::Forbidden,
-        _ if error.is_about_key() => Reason::Unauthorized,
-        _ => Reason::BrokenStream,
-    };
-    Some(make_fault(reason, &error, None))
+/// Before the first piece, such an event is judged as an answer with its status: the server had not begun. Later it broke the answer,
+/// unless it says something that a person has to change: a key, a quota, the length of the request.
+pub(crate) fn judge_event(event: &Value, begun: bool) -> Option<Fault> {
+    let failure = ServerFailure::of_document(event);
+    failure.is_report().then(|| judge_stream(&failure, begun))
 }
 
-fn make_fault(reason: Reason, error: &ApiError, retry_after: Option<Duration>) -> Fault {
-    let mut fault = Fault::from(reason);
-    fault.retry_after = retry_after;
-    // Servers repeat a part of the key in these messages, such as `Incorrect API key provided: sk-ab***yz`.
-    let about_key = matches!(
+/// Returns the fault of a document that a wire knows as the report of a failed answer.
+#[must_use]
+pub fn judge_failed_answer(document: &Value) -> Fault {
+    let failure = ServerFailure::of_document(document);
+    let reason = judge_report(&failure, true).unwrap_or(Reason::BrokenAnswer);
+    make_fault(reason, &failure, None)
+}
+
+fn judge_stream(failure: &ServerFailure, begun: bool) -> Fault {
+    let reason = match judge_report(failure, true) {
+        // These are about the request or a document, which an event of a stream cannot be about.
+        None | Some(Reason::Rejected | Reason::WrongPath | Reason::Html) => Reason::BrokenStream,
+        Some(reason) if begun && passes_by_itself(reason) => Reason::BrokenStream,
+        Some(reason) => reason,
+    };
+    make_fault(reason, failure, None)
+}
+
+/// Returns true for reasons that only mean that the server could not go on at this moment.
+pub(crate) fn passes_by_itself(reason: Reason) -> bool {
+    matches!(
         reason,
-        Reason::Unauthorized | Reason::Forbidden | Reason::KeyRequired
-    );
-    if about_key {
-        fault
-    } else {
-        fault.with_message(&error.message)
-    }
+        Reason::ServerError
+            | Reason::Overloaded
+            | Reason::RateLimited
+            | Reason::Timeout
+            | Reason::Loading
+            | Reason::Conflict
+            | Reason::Closed
+    )
 }
 
-fn judge_success(json: Option<Value>, error: &ApiError, page: bool, key_sent: bool) -> Result<Value, Fault> {
-    let Some(json) = json else {
-        return Err(Fault::from(if page { Reason::Html } else { Reason::NotJson }));
+fn make_fault(reason: Reason, failure: &ServerFailure, retry_after: Option<Duration>) -> Fault {
+    let mut fault = Fault::from(reason).with_message(&failure.words);
+    fault.retry_after = retry_after.or_else(|| failure.wait());
+    fault.stated = match (reason, failure.class(None)) {
+        (Reason::ContextLength, _) => failure.window().map(StatedFact::Window),
+        (
+            Reason::Rejected | Reason::BrokenStream | Reason::ServerError,
+            FailureClass::UnsupportedField(field),
+        ) => Some(StatedFact::Field(field)),
+        _ => None,
     };
-    if !error.present {
-        return Ok(json);
-    }
-    // Some gateways answer 200 and put the status of the server behind them into `error.code`.
-    let coded = error
-        .code
-        .parse()
-        .ok()
-        .filter(|status| (400..=599).contains(status));
-    let reason = match coded {
-        Some(status) => judge_failure(status, error, false, key_sent),
-        None => error.about_model().unwrap_or(Reason::ErrorIn200),
-    };
-    Err(make_fault(reason, error, None))
+    fault
 }
 
-fn judge_failure(status: u16, error: &ApiError, page: bool, key_sent: bool) -> Reason {
-    match status {
-        // A web page instead of JSON comes from a proxy or another program, whatever its status.
-        401 | 403 | 501 if page => Reason::Html,
-        401 if key_sent => Reason::Unauthorized,
-        401 => Reason::KeyRequired,
-        // OpenRouter without credits, and Anthropic's `billing_error`.
-        402 => Reason::Quota,
-        403 => Reason::Forbidden,
-        407 => Reason::ProxyAuth,
-        408 | 504 => Reason::Timeout,
-        400 if error.is_about_key() => Reason::Unauthorized,
-        // Anthropic answers 400 if a spend limit of the user's own is reached.
-        400 if error.is_billing() => Reason::Quota,
-        400 | 404 => match error.about_model() {
-            Some(reason) => reason,
-            None if status == 404 => Reason::WrongPath,
-            None if error.is_too_long() => Reason::ContextLength,
-            None => Reason::Rejected,
-        },
-        405 => Reason::WrongPath,
-        409 => Reason::Conflict,
-        413 => Reason::ContextLength,
-        // OpenAI uses the same status for a spent budget as for a rate limit, but waiting does not help there.
-        429 if error.is_billing() => Reason::Quota,
-        429 if error.is_too_long() => Reason::ContextLength,
-        429 => Reason::RateLimited,
-        500 if error.about_model() == Some(Reason::LoadFailed) => Reason::LoadFailed,
-        // llama.cpp while it loads its model.
-        503 if error.mentions("loading model") => Reason::Loading,
-        // 529 is Anthropic's `overloaded_error`.
-        503 | 529 => Reason::Overloaded,
-        500..=599 => Reason::ServerError,
-        _ => Reason::Rejected,
+/// Judges a report without a status of HTTP: gateways answer 200 and put the status of the server behind them into the document.
+/// `None` if the report says neither a status nor anything that the table knows.
+fn judge_report(failure: &ServerFailure, key_sent: bool) -> Option<Reason> {
+    match failure.stated_status() {
+        Some(status) => Some(judge_failure(status, failure, key_sent)),
+        None => reason_of(&failure.class(None)),
     }
 }
 
-fn is_page(response: &Response) -> bool {
-    let declared = response
-        .content_type
-        .as_deref()
-        .is_some_and(|kind| kind.contains("html"));
-    // Some servers send a page without its content type, so the beginning of the text counts too.
-    let start: Vec<u8> = response
-        .body
-        .iter()
-        .copied()
-        .skip_while(u8::is_ascii_whitespace)
-        .take(14)
-        .collect();
-    let start = start.to_ascii_lowercase();
-    declared || start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
-}
-
-/// Error object in an answer. Vendors write `{"error":{…}}` or `{"error":"text"}`, with `code` a string, a number or null.
-#[derive(Debug, Default)]
-pub(crate) struct ApiError {
-    pub(crate) present: bool,
-    pub(crate) message: String,
-    kind: String,
-    code: String,
-    param: String,
-    /// Code in `error.details`: Anthropic's `error_code`, or Google's `reason` of the first entry.
-    detail: String,
-}
-
-impl ApiError {
-    pub(crate) fn from_json(json: &Value) -> Self {
-        let text = |value: Option<&Value>| match value {
-            Some(Value::String(text)) => text.clone(),
-            // llama.cpp, vLLM and OpenRouter write `code` as a number, LiteLLM the same number as a string.
-            Some(Value::Number(number)) => number.to_string(),
-            Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => String::new(),
-        };
-        match json.get("error") {
-            None | Some(Value::Null) => Self::default(),
-            Some(Value::Object(error)) => {
-                Self {
-                    present: true,
-                    message: text(error.get("message")),
-                    kind: text(error.get("type")),
-                    code: text(error.get("code")),
-                    param: text(error.get("param")),
-                    detail: text(error.get("details").and_then(|details| {
-                        details.get("error_code").or_else(|| details.pointer("/0/reason"))
-                    })),
-                }
-            }
-            // LM Studio, Ollama and vLLM also write `{"error":"text"}`.
-            other => Self {
-                present: true,
-                message: text(other),
-                ..Self::default()
-            },
-        }
-    }
-
-    fn mentions(&self, words: &str) -> bool {
-        self.message.to_ascii_lowercase().contains(words)
-    }
-
-    /// Returns true if the key was rejected. LiteLLM without a database, and Gemini, report that with status 400.
-    fn is_about_key(&self) -> bool {
-        self.kind == "no_db_connection"
-            || self.detail == "API_KEY_INVALID"
-            || self.mentions("api key not valid")
-    }
-
-    /// Returns the problem with the model that the error describes. `None` if it is about something else.
-    ///
-    /// Servers use different status and error codes for the same problem, so the message's text has to decide.
-    fn about_model(&self) -> Option<Reason> {
-        if self.mentions("failed to load") || self.mentions("requires more system memory") {
-            return Some(Reason::LoadFailed);
-        }
-        if self.mentions("no models loaded") || self.mentions("model is not loaded") {
-            return Some(Reason::LoadingOff);
-        }
-        let unknown = self.code == "model_not_found"
-            || (self.kind == "not_found_error" && self.message.starts_with("model:"))
-            || (self.kind == "NotFoundError" && self.param == "model")
-            || (self.message.starts_with("models/") && self.mentions("is not found"))
-            || says_that_a_model_is_unknown(&self.message)
-            || self.mentions("invalid model name");
-        unknown.then_some(Reason::UnknownModel)
-    }
-
-    fn is_too_long(&self) -> bool {
-        self.code == "context_length_exceeded"
-            || self.kind == "exceed_context_size_error"
-            || self.mentions("context window")
-            || self.mentions("maximum context length")
-            || self.mentions("request too large")
-    }
-
-    fn is_billing(&self) -> bool {
-        const CODES: [&str; 7] = [
-            "insufficient_quota",
-            "credit_balance_exhausted",
-            "organization_spend_limit_exceeded",
-            "project_spend_limit_exceeded",
-            "organization_usage_limit_exceeded",
-            "billing_error",
-            "enforced_spend_limit_reached",
-        ];
-        let coded = CODES.iter().any(|code| {
-            [&self.code, &self.kind, &self.detail]
-                .iter()
-                .any(|word| *word == code)
-        });
-        coded || self.mentions("budget") || self.mentions("api usage limits")
-    }
-}
-
-/// Returns true for `model 'x' not found` and similar messages: the word, a name, and that it does not exist. In `path
-/// /models not found` the same words are about a path.
-fn says_that_a_model_is_unknown(message: &str) -> bool {
-    // The message is untrusted and may be long, and each word is compared with those after it.
-    let message: String = message.chars().take(READ).collect();
-    let message = message.to_ascii_lowercase();
-    let words: Vec<&str> = message.split_whitespace().collect();
-    words.iter().enumerate().any(|(at, word)| {
-        let after = words
-            .iter()
-            .skip(at + 1)
-            .skip_while(|word| matches!(**word, "with" | "name" | "named" | "id"));
-        let after: Vec<&str> = after.copied().collect();
-        word.trim_end_matches(':') == "model" && says_that_a_name_is_unknown(&after)
+fn reason_of(class: &FailureClass) -> Option<Reason> {
+    Some(match class {
+        FailureClass::Key => Reason::Unauthorized,
+        FailureClass::Permission => Reason::Forbidden,
+        FailureClass::ContextLength => Reason::ContextLength,
+        FailureClass::Loading => Reason::Loading,
+        FailureClass::LoadFailed => Reason::LoadFailed,
+        FailureClass::NotLoaded => Reason::LoadingOff,
+        FailureClass::ModelMissing => Reason::UnknownModel,
+        FailureClass::Overload => Reason::Overloaded,
+        FailureClass::Quota => Reason::Quota,
+        FailureClass::RateLimit => Reason::RateLimited,
+        FailureClass::Internal => Reason::ServerError,
+        FailureClass::UnsupportedField(_) => Reason::Rejected,
+        FailureClass::Other => return None,
     })
 }
 
-fn says_that_a_name_is_unknown(words: &[&str]) -> bool {
-    /// Maximum words between a quoted name and the verb.
-    const BETWEEN: usize = 3;
-    const QUOTES: [char; 5] = ['\'', '"', '`', '“', '‘'];
-    let is_missing = |words: &[&str]| {
-        let words = words.join(" ");
-        ["", "is ", "was "]
-            .iter()
-            .filter_map(|verb| words.strip_prefix(verb))
-            .any(|rest| rest.starts_with("not found") || rest.starts_with("does not exist"))
-    };
-    match words {
-        [name, rest @ ..] if name.starts_with(QUOTES) => {
-            (0..=BETWEEN).any(|at| rest.get(at..).is_some_and(is_missing))
-        }
-        // Without quotes, any word could follow `model`, so only a word that looks like a model's name counts.
-        [name, rest @ ..] if is_model_name(name) => is_missing(rest),
-        _ => is_missing(words),
+fn judge_failure(status: u16, failure: &ServerFailure, key_sent: bool) -> Reason {
+    let class = failure.class(Some(status));
+    match (status, &class) {
+        // A web page instead of JSON comes from a proxy or another program, whatever its status.
+        (401 | 403 | 501, _) if failure.is_page => Reason::Html,
+        (401, _) if key_sent => Reason::Unauthorized,
+        (401, _) => Reason::KeyRequired,
+        // OpenRouter without credits, and Anthropic's `billing_error`.
+        (402, _) => Reason::Quota,
+        (403, _) => Reason::Forbidden,
+        (407, _) => Reason::ProxyAuth,
+        (408 | 504, _) => Reason::Timeout,
+        (405, _) => Reason::WrongPath,
+        (409, _) => Reason::Conflict,
+        (413, _) => Reason::ContextLength,
+        // OpenAI uses the same status for a spent budget as for a rate limit, but waiting does not help there.
+        (429, FailureClass::Quota) => Reason::Quota,
+        (429, FailureClass::ContextLength) => Reason::ContextLength,
+        (429, _) => Reason::RateLimited,
+        // llama.cpp while it loads its model.
+        (503, FailureClass::Loading) => Reason::Loading,
+        // 529 is Anthropic's `overloaded_error`.
+        (503 | 529, _) => Reason::Overloaded,
+        (500..=599, FailureClass::LoadFailed) => Reason::LoadFailed,
+        // ik_llama.cpp reports a prompt that is too long as an error inside the server; sent again it would fail again.
+        (500..=599, FailureClass::ContextLength) => Reason::ContextLength,
+        (500..=599, FailureClass::Overload) => Reason::Overloaded,
+        (500..=599, _) => Reason::ServerError,
+        (404, FailureClass::NotLoaded | FailureClass::LoadFailed | FailureClass::ModelMissing)
+        | (
+            400 | 422,
+            // LiteLLM without a database, and Gemini, report a refused key with status 400, Anthropic a spend limit of the user's.
+            FailureClass::Key
+            | FailureClass::Quota
+            | FailureClass::ContextLength
+            | FailureClass::NotLoaded
+            | FailureClass::LoadFailed
+            | FailureClass::ModelMissing,
+        ) => reason_of(&class).unwrap_or(Reason::Rejected),
+        (404, _) => Reason::WrongPath,
+        _ => Reason::Rejected,
     }
-}
-
-fn is_model_name(word: &str) -> bool {
-    !word.starts_with('/')
-        && word.contains(|c: char| c.is_ascii_digit() || matches!(c, '-' | '_' | ':' | '/'))
 }
 
 #[cfg(test)]

@@ -2,10 +2,13 @@
 //!
 //! Owns: one message and one hint for every reason. Never: decides a state.
 
+use std::time::Duration;
+
 use agentos_api::NextStep;
 use agentos_tool::KeyObstacle;
 
-use crate::{Reason, ServerSettings};
+use crate::retry::LONGEST;
+use crate::{Fault, Reason, ServerSettings, StatedFact};
 
 /// Hints of one provider for what its users have to do most often.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +73,7 @@ impl ServerWording<'_> {
             Reason::Html => format!("`{at}` answered with a web page instead of JSON"),
             Reason::KeyRequired => format!("`{at}` requires a key, and none is set"),
             Reason::Unauthorized => format!("`{at}` rejected the key"),
-            Reason::Forbidden => format!("`{at}` accepts the key, but the key has no permission for this"),
+            Reason::Forbidden => format!("`{at}` accepts the key, but refuses this request"),
             Reason::ProxyAuth => format!("a proxy in front of `{at}` requires credentials"),
             Reason::UnknownModel => format!("{} is not among the models of `{at}`", self.model_words()),
             Reason::NotLoaded => format!("{} is not loaded; the first request loads it", self.model_words()),
@@ -106,7 +109,33 @@ impl ServerWording<'_> {
         }
     }
 
-    /// Words what to do about it. `None` if the steps of [`ServerWording::next_steps`] are enough.
+    /// Words what to do about a fault. `None` if the steps of [`ServerWording::next_steps`] are enough.
+    pub(crate) fn suggest_cure(&self, fault: &Fault) -> Option<String> {
+        let provider = &self.settings.provider;
+        let wait = fault.retry_after.filter(|wait| *wait > LONGEST);
+        Some(match (fault.reason, wait) {
+            (Reason::RateLimited | Reason::Overloaded | Reason::Loading | Reason::Conflict, Some(wait)) => {
+                format!("try again in {}", word_time(wait))
+            }
+            (Reason::Quota, Some(wait)) => {
+                format!("try again in {}, or use another provider", word_time(wait))
+            }
+            _ => match &fault.stated {
+                Some(StatedFact::Window(tokens)) => format!(
+                    "give fewer or smaller files, or load the model with more than its {tokens} tokens of context; the profile of \
+                     `{provider}` can state the window"
+                ),
+                Some(StatedFact::Field(field)) => {
+                    format!(
+                        "leave `{field}` out of the requests: name it in `omit` in the profile of `{provider}`"
+                    )
+                }
+                None => return self.suggest_fix(fault.reason),
+            },
+        })
+    }
+
+    /// Words what to do about a reason. `None` if the steps of [`ServerWording::next_steps`] are enough.
     pub(crate) fn suggest_fix(&self, reason: Reason) -> Option<String> {
         let provider = &self.settings.provider;
         let hints = self.hints;
@@ -116,9 +145,12 @@ impl ServerWording<'_> {
             | Reason::MissingKey
             | Reason::KeyRequired
             | Reason::Unauthorized
-            | Reason::Forbidden
             | Reason::BadKey
             | Reason::NotLoaded => return None,
+            Reason::Forbidden => {
+                "do what the server's words name; another key helps only if its account may do more"
+                    .to_owned()
+            }
             Reason::MissingModel
             | Reason::UnknownModel
             | Reason::LoadingOff
@@ -178,14 +210,12 @@ impl ServerWording<'_> {
             }],
             Reason::Refused | Reason::ConnectTimeout => vec![NextStep::NameBaseUrl { example: None }],
             Reason::MissingModel | Reason::UnknownModel => vec![NextStep::NameModel],
-            Reason::MissingKey
-            | Reason::KeyRequired
-            | Reason::Unauthorized
-            | Reason::Forbidden
-            | Reason::BadKey => vec![NextStep::SetKey {
-                provider: Some(self.settings.provider.clone()),
-                in_file: false,
-            }],
+            Reason::MissingKey | Reason::KeyRequired | Reason::Unauthorized | Reason::BadKey => {
+                vec![NextStep::SetKey {
+                    provider: Some(self.settings.provider.clone()),
+                    in_file: false,
+                }]
+            }
             _ => Vec::new(),
         }
     }
@@ -200,6 +230,18 @@ impl ServerWording<'_> {
         self.settings
             .named_model()
             .map_or_else(|| "the model".to_owned(), |name| format!("model `{name}`"))
+    }
+}
+
+/// Words a time as a person says it: the two largest units, rounded up.
+fn word_time(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil();
+    let word = |number: f64, unit: &str| format!("{number} {unit}{}", if number == 1.0 { "" } else { "s" });
+    match seconds {
+        seconds if seconds < 120.0 => word(seconds, "second"),
+        seconds if seconds < 7_200.0 => word((seconds / 60.0).ceil(), "minute"),
+        seconds if seconds < 172_800.0 => word((seconds / 3_600.0).ceil(), "hour"),
+        seconds => word((seconds / 86_400.0).ceil(), "day"),
     }
 }
 

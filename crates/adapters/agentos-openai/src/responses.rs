@@ -13,7 +13,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire, judge_failed_answer};
 use agentos_model::{
     CallPiece, ChatMessage, ChatPiece, ChatRole, ImageData, MessagePart, ThinkingPart, ThoughtPiece,
     ToolCall, ToolChoice, ToolResult, ToolSpec, WireAbilities,
@@ -119,10 +119,6 @@ impl Wire for ResponsesWire {
             }
             Some("response.completed" | "response.incomplete" | "response.failed") => {
                 return read_end(event.get("response").unwrap_or(&Value::Null));
-            }
-            Some("error") => {
-                let words = event.get("message").and_then(Value::as_str).unwrap_or_default();
-                return Err(Fault::from(Reason::BrokenStream).with_message(words));
             }
             // Beginnings and repetitions of what the other events have, and types that were added later.
             Some(_) => {}
@@ -330,10 +326,7 @@ fn read_end(response: &Value) -> Result<AnswerPiece, Fault> {
                 FinishReason::Unknown
             }
         }),
-        Some("failed" | "cancelled") => {
-            let words = word("/error/message").unwrap_or("the response failed");
-            return Err(Fault::from(Reason::BrokenAnswer).with_message(words));
-        }
+        Some("failed" | "cancelled") => return Err(judge_failed_answer(response)),
         // Still in progress: an answer that was cut off by a proxy.
         Some(_) => None,
         None => return Err(Reason::Fields.into()),

@@ -10,6 +10,7 @@ pub mod keeping;
 pub mod landing;
 pub mod llama;
 pub mod llama_router;
+pub mod oddities;
 pub mod ports;
 pub mod redact;
 pub mod repo;

@@ -281,7 +281,7 @@ async fn recorded_answers_are_read() {
 #[tokio::test]
 async fn broken_answers_are_none() {
     let cases = [
-        ("error_midstream_completion", "broken-stream"),
+        ("error_midstream_completion", "context-length"),
         ("error_context_overflow_completion", "context-length"),
         ("error_no_prompt", "rejected"),
         // Without `content` it is another wire: the source system's own check.

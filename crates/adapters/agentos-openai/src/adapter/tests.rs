@@ -149,7 +149,7 @@ async fn played(folder: &str, case: &str) -> Result<ToolOutput, ToolError> {
     let server = FakeServer::start(move |_| reply.clone()).unwrap();
     let mut settings = settings(Some(&server.url()), None);
     settings.model = Some("tiny-coder".to_owned());
-    adapter_for(settings).run(&long_task(), &NoProgress).await
+    adapter_for(once(settings)).run(&long_task(), &NoProgress).await
 }
 
 /// Returns a task as long as the recorded prompts: a server that counts more tokens than a request has bytes is not believed.
@@ -215,14 +215,14 @@ async fn broken_answers_are_none() {
         ("openai", "error_max_tokens_unsupported", "rejected"),
         ("openai", "error_quota_legacy", "quota"),
         ("openai", "error_rate_limit_request_too_large", "context-length"),
-        ("llamacpp", "error_midstream_chat", "broken-stream"),
+        ("llamacpp", "error_midstream_chat", "context-length"),
         ("llamacpp", "error_context_overflow_chat", "context-length"),
         ("litellm", "error_budget_exceeded", "quota"),
         ("litellm", "error_context_window", "context-length"),
         ("litellm", "error_rate_limit", "rate-limited"),
         ("openrouter", "error_midstream", "broken-stream"),
         ("openrouter", "error_no_credits", "quota"),
-        ("vllm", "error_midstream", "broken-stream"),
+        ("vllm", "error_midstream", "server-error"),
         ("vllm", "error_context_length", "context-length"),
         ("derived", "choices_empty", "fields"),
         ("derived", "empty_body", "not-json"),

@@ -48,13 +48,14 @@ async fn recorded_responses_are_read() {
             Ok((FinishReason::Length, "--- a/src")),
         ),
         ("run_responses_tool_call", Ok((FinishReason::ToolCalls, ""))),
-        ("run_responses_failed", Err("error-in-200")),
+        ("run_responses_failed", Err("server-error")),
     ];
     for (case, expected) in cases {
         let fixture = Fixture::load("openai", case).unwrap();
         let reply = fixture.reply();
         let server = FakeServer::start(move |_| reply.clone()).unwrap();
-        let adapter = newer(Some(&server.url()), None);
+        let service = OpenAiService::at_address(None).with_api(OpenAiApi::Responses);
+        let adapter = HttpAdapter::new(once(settings(Some(&server.url()), None)), service, http());
         let seen = adapter.run(&task(Duration::from_secs(20)), &NoProgress).await;
         match (&seen, expected) {
             (Ok(output), Ok((finish, text))) => {
