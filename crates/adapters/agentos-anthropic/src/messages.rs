@@ -2,7 +2,7 @@
 //!
 //! Owns: building the request and reading the answer. Never: accepts a stream without `message_stop` as complete.
 
-use agentos_generic_http::{AnswerClose, AnswerPiece, Fault, ModelRequest, Reason, Wire};
+use agentos_generic_http::{AnswerClose, AnswerPiece, Fault, ModelRequest, OptionalField, Reason, Wire};
 use agentos_model::{CallPiece, ChatPiece, ThoughtPiece, ToolChoice, ToolSpec, WireAbilities};
 use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
@@ -14,6 +14,15 @@ use crate::cache::mark_repeated;
 const DEFAULT_LIMIT: u64 = 8192;
 /// Most tokens of the system prompt that the vendor adds to a request with tools. Its page about tool use lists 159 to 530 for its models.
 const TOOL_PROMPT_TOKENS: u64 = 1_024;
+
+/// Fields that a server may refuse.
+const OPTIONAL: [OptionalField; 5] = [
+    OptionalField::new("temperature"),
+    OptionalField::new("top_p"),
+    OptionalField::new("stop_sequences"),
+    OptionalField::new("tool_choice"),
+    OptionalField::new("output_config"),
+];
 
 /// Wire of Anthropic's messages.
 #[derive(Debug, Clone, Copy)]
@@ -131,6 +140,10 @@ impl Wire for MessagesWire {
             Some(_) => AnswerPiece::default(),
             None => return Err(Fault::from(Reason::BrokenStream).with_message("an event has no `type`")),
         })
+    }
+
+    fn optional_fields(&self) -> &'static [OptionalField] {
+        &OPTIONAL
     }
 
     fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {

@@ -2,12 +2,23 @@
 //!
 //! Owns: building the request and reading the answer. Never: returns a model's thoughts as its answer.
 
-use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OptionalField, Reason, Wire};
 use agentos_model::{CallPiece, ChatPiece, ThoughtPiece, ToolChoice, WireAbilities};
 use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
 
 use crate::contents::write_contents;
+
+/// Fields that a server may refuse.
+const OPTIONAL: [OptionalField; 7] = [
+    OptionalField::inside("generationConfig", "maxOutputTokens").limit(None),
+    OptionalField::inside("generationConfig", "temperature"),
+    OptionalField::inside("generationConfig", "topP"),
+    OptionalField::inside("generationConfig", "seed"),
+    OptionalField::inside("generationConfig", "stopSequences"),
+    OptionalField::inside("generationConfig", "responseJsonSchema"),
+    OptionalField::new("toolConfig"),
+];
 
 /// Wire of Gemini's content. The model's name is a part of the address, not of the request.
 #[derive(Debug, Clone, Copy)]
@@ -108,6 +119,10 @@ impl Wire for ContentWire {
 
     fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         self.read_answer(event)
+    }
+
+    fn optional_fields(&self) -> &'static [OptionalField] {
+        &OPTIONAL
     }
 
     fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {

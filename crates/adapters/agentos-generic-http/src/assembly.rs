@@ -1,19 +1,47 @@
 //! Builds an answer from its pieces.
 //!
-//! Owns: which of several ends counts, and the warnings about it. Never: decides what may be shown; [`PieceReader`] does.
+//! Owns: which of several ends counts, the warnings about it, and what an answer without a word is. Never: decides what may be shown; [`PieceReader`] does.
 
 use std::collections::VecDeque;
 
-use agentos_model::ChatEvent;
+use agentos_model::{ChatEvent, ChatPiece};
 use agentos_tool::{FinishReason, SendingSize, Usage};
 
 use crate::guard::KeyGuard;
+use crate::marks::{TextPart, TextReader};
 use crate::pieces::PieceReader;
-use crate::{AnswerClose, AnswerPiece, Fault};
+use crate::spoken::clean_name;
+use crate::{AnswerClose, AnswerPiece, Fault, Reason};
+
+/// What has arrived of an answer.
+#[derive(Debug, Clone, Copy, Default)]
+struct ArrivedContent {
+    is_any: bool,
+    has_text: bool,
+    has_calls: bool,
+    thinking: usize,
+}
+
+impl ArrivedContent {
+    fn add_piece(&mut self, piece: &ChatPiece) {
+        self.has_text |= !piece.text.trim().is_empty();
+        self.has_calls |= !piece.calls.is_empty();
+        let thoughts = piece.thoughts.iter();
+        self.thinking += thoughts
+            .map(|thought| thought.text.chars().count())
+            .sum::<usize>();
+    }
+}
 
 /// Answer in progress.
 pub(crate) struct AnswerBuilder<'a> {
     guard: KeyGuard<'a>,
+    text: Option<TextReader<'a>>,
+    arrived: ArrivedContent,
+    /// True if the end came without a reason.
+    is_end_unexplained: bool,
+    /// Tools whose calls were written as text.
+    spoken: Vec<String>,
     pieces: PieceReader<'a>,
     refusal: String,
     finish: Option<FinishReason>,
@@ -28,9 +56,14 @@ pub(crate) struct AnswerBuilder<'a> {
 }
 
 impl<'a> AnswerBuilder<'a> {
-    pub(crate) fn new(guard: KeyGuard<'a>, size: SendingSize) -> Self {
+    /// Makes an answer. `text` reads the marks in its text; without it, the text stays as it is.
+    pub(crate) fn new(guard: KeyGuard<'a>, size: SendingSize, text: Option<TextReader<'a>>) -> Self {
         Self {
             guard,
+            text,
+            arrived: ArrivedContent::default(),
+            is_end_unexplained: false,
+            spoken: Vec::new(),
             pieces: PieceReader::new(guard),
             refusal: String::new(),
             finish: None,
@@ -49,9 +82,13 @@ impl<'a> AnswerBuilder<'a> {
     /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if it contains the key.
     pub(crate) fn add_piece(
         &mut self,
-        piece: AnswerPiece,
+        mut piece: AnswerPiece,
         events: &mut VecDeque<ChatEvent>,
     ) -> Result<(), Fault> {
+        self.arrived.is_any |= !piece.content.is_empty();
+        for call in &mut piece.content.calls {
+            call.name = call.name.take().map(clean_name);
+        }
         self.refusal.push_str(&piece.refusal);
         if piece.finish.is_some() {
             self.ending = piece.ending;
@@ -82,7 +119,11 @@ impl<'a> AnswerBuilder<'a> {
             usage
         });
         self.model = piece.model.or(self.model.take());
-        self.pieces.add_content(piece.content, events)?;
+        let parts = match &mut self.text {
+            Some(reader) => reader.add_piece(piece.content),
+            None => vec![TextPart::Piece(piece.content)],
+        };
+        self.add_parts(parts, events)?;
         if usage != self.usage {
             self.usage = usage;
             // After the content, so that an answer that is cut right here has its tokens with its last piece.
@@ -92,9 +133,74 @@ impl<'a> AnswerBuilder<'a> {
         Ok(())
     }
 
+    fn add_parts(&mut self, parts: Vec<TextPart>, events: &mut VecDeque<ChatEvent>) -> Result<(), Fault> {
+        for part in parts {
+            match part {
+                TextPart::Piece(piece) => {
+                    self.arrived.add_piece(&piece);
+                    self.pieces.add_content(piece, events)?;
+                }
+                TextPart::WasThinking => {
+                    self.arrived.has_text = false;
+                    self.arrived.thinking += 1;
+                    self.pieces.take_text_back(events)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Returns true if a piece of the answer has arrived.
     pub(crate) fn is_begun(&self) -> bool {
-        self.pieces.has_content()
+        self.arrived.is_any
+    }
+
+    /// Ends the answer by the server's mark for the end of a stream, also if no reason came before it: some gateways send the mark alone.
+    pub(crate) fn end_without_reason(&mut self) {
+        self.close_awaited = false;
+        if self.finish.is_none() {
+            self.is_end_unexplained = true;
+            self.finish = Some(match self.arrived.has_calls {
+                true => FinishReason::ToolCalls,
+                false => FinishReason::Stop,
+            });
+        }
+    }
+
+    /// Checks that a complete answer has a word.
+    ///
+    /// # Errors
+    /// [`Reason::EmptyAnswer`] with what came instead, if it has neither text nor a call. An answer that was cut or refused has a
+    /// reason of its own.
+    pub(crate) fn check_content(&self) -> Result<(), Fault> {
+        let is_explained = match self.finish_reason() {
+            FinishReason::Length | FinishReason::ContentFilter => true,
+            FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Unknown => false,
+        };
+        if self.arrived.has_text || self.arrived.has_calls || is_explained {
+            return Ok(());
+        }
+        let read = self.usage.and_then(|usage| usage.input_tokens);
+        let written = self.usage.and_then(|usage| usage.output_tokens);
+        let words = match (self.arrived.thinking, &self.ending, read, written) {
+            _ if self.finish == Some(FinishReason::ToolCalls) => {
+                "the server says that the model called a tool, and sent no call that can be read".to_owned()
+            }
+            (1.., _, _, _) => "the model only thought, and gave no answer".to_owned(),
+            (0, Some(word), _, _) => {
+                format!("the answer has no text; the server gave `{word}` as the reason for its end")
+            }
+            (0, None, Some(read), None | Some(0)) => {
+                format!(
+                    "{read} tokens went in, and nothing came out: does the request fit the context window?"
+                )
+            }
+            (0, None, _, Some(written)) => {
+                format!("the answer has no text, although the server counted {written} tokens")
+            }
+            (0, None, None, None) => "the answer has neither text nor a call".to_owned(),
+        };
+        Err(Fault::from(Reason::EmptyAnswer).with_message(&words))
     }
 
     /// Returns true if the server has sent the end of the answer.
@@ -108,6 +214,14 @@ impl<'a> AnswerBuilder<'a> {
     /// # Errors
     /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if the answer contains the key.
     pub(crate) fn close(&mut self, events: &mut VecDeque<ChatEvent>) -> Result<(), Fault> {
+        let rest = self.text.as_mut().map(TextReader::finish).unwrap_or_default();
+        for part in &rest {
+            if let TextPart::Piece(piece) = part {
+                self.spoken
+                    .extend(piece.calls.iter().filter_map(|call| call.name.clone()));
+            }
+        }
+        self.add_parts(rest, events)?;
         self.pieces.close(events)
     }
 
@@ -137,7 +251,18 @@ impl<'a> AnswerBuilder<'a> {
             "the server reported more tokens than were possible, so the most possible number is recorded"
                 .to_owned()
         });
-        refused.into_iter().chain(unsure).chain(excess).collect()
+        let unexplained = self.is_end_unexplained.then(|| {
+            "the server ended its stream without a reason; the answer is taken as complete".to_owned()
+        });
+        let spoken = self.spoken.iter();
+        let spoken = spoken.map(|name| {
+            format!(
+                "the model wrote its call of `{}` as text",
+                self.guard.clean_name(name.clone())
+            )
+        });
+        let others = refused.into_iter().chain(unsure).chain(excess).chain(unexplained);
+        others.chain(spoken).collect()
     }
 }
 
@@ -174,7 +299,7 @@ mod tests {
             output_tokens: None,
         };
         for (ends, finish) in cases {
-            let mut assembly = AnswerBuilder::new(KeyGuard::new(None, None), unbounded);
+            let mut assembly = AnswerBuilder::new(KeyGuard::new(None, None), unbounded, None);
             for end in ends {
                 let piece = AnswerPiece {
                     finish: Some(*end),

@@ -14,18 +14,20 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentos_model::{ChatEvent, ChatFinish, ChatMessage, ChatStream, count_stable, prepare_messages};
-use agentos_net::{Deadline, Events, Request};
+use agentos_model::{
+    ChatEvent, ChatFinish, ChatMessage, ChatStream, ToolChoice, count_stable, prepare_messages,
+};
+use agentos_net::{BodyShape, Deadline, NetError, Request};
 use agentos_tool::{BoxFuture, SendGate, SendingSize, ToolError};
-use serde_json::Value;
 
 use crate::assembly::AnswerBuilder;
 use crate::context::{ContextFit, ContextNeed};
+use crate::marks::TextReader;
+use crate::reading::AnswerEvents;
 use crate::retry::retry_pause;
 use crate::sending::{BodyFacts, measure_request};
-use crate::verdict::judge_event;
 use crate::{
-    Fault, HttpAdapter, ModelRequest, ModelWork, PreparedTask, Reason, Server, Service, Wire, judge_response,
+    Fault, HttpAdapter, ModelRequest, ModelWork, PreparedTask, Reason, Server, Service, judge_response,
 };
 
 /// Failed attempt, and whether a part of the answer had arrived before the failure.
@@ -63,7 +65,7 @@ struct PlannedRetry {
 enum CallStage<'a> {
     New,
     Waiting(Box<ReadyCall>, Option<PlannedRetry>),
-    Reading(Box<ReadyCall>, Box<Events>, Box<AnswerBuilder<'a>>),
+    Reading(Box<ReadyCall>, Box<AnswerEvents>, Box<AnswerBuilder<'a>>),
     Ended,
 }
 
@@ -116,6 +118,17 @@ impl<'a, S: Service> HttpChat<'a, S> {
         }
     }
 
+    /// Makes the reader of marks in the text. `None` for an edit task: landing reads its answer as it is.
+    fn text_reader(&self) -> Option<TextReader<'a>> {
+        let chat = self.work.chat;
+        let tools = chat
+            .tools
+            .iter()
+            .filter(|_| chat.tool_choice != ToolChoice::Never);
+        let names = tools.map(|tool| tool.name.as_str()).collect();
+        self.work.task.is_none().then(|| TextReader::new(names))
+    }
+
     fn server(&self) -> &'a Server {
         self.adapter.server()
     }
@@ -139,14 +152,19 @@ impl<'a, S: Service> HttpChat<'a, S> {
             ),
             ..server.model_request(&ask, work, &prepared.messages)
         };
-        let request = server.task_request(ask.url.clone(), ask.wire.build_request(&job));
+        let mut request = server.task_request(ask.url.clone(), ask.wire.build_request(&job));
         let facts = BodyFacts {
             messages: &prepared.messages,
             most_image_tokens: self.adapter.service().most_image_tokens(ask.url.host()),
             added_tokens: ask.wire.added_tokens(&job),
             output_tokens: ask.wire.limit_sent(&job),
         };
-        let size = measure_request(&request, &facts);
+        let mut size = measure_request(&request, &facts);
+        if let Some(body) = &mut request.body {
+            server
+                .refused
+                .apply(body, &mut size, ask.wire.optional_fields(), &settings.omit);
+        }
         let max_tokens = job.max_tokens;
         let mut warnings = ask.notes.clone();
         warnings.extend(prepared.notices);
@@ -196,7 +214,7 @@ impl<'a, S: Service> HttpChat<'a, S> {
         }
         // Right before the request leaves, and for each sending: its server may bill every one.
         self.gate.permit(call.size).await?;
-        let mut answer = AnswerBuilder::new(self.server().key_guard(), call.size);
+        let mut answer = AnswerBuilder::new(self.server().key_guard(), call.size, self.text_reader());
         match self.open_answer(&call, &mut answer).await {
             Ok(Some(events)) => Ok(CallStage::Reading(call, Box::new(events), Box::new(answer))),
             Ok(None) => Ok(self.end_call(*call, answer)),
@@ -209,17 +227,22 @@ impl<'a, S: Service> HttpChat<'a, S> {
         &mut self,
         call: &ReadyCall,
         answer: &mut AnswerBuilder<'a>,
-    ) -> Result<Option<Events>, FailedAttempt> {
-        let head = self.server().http.open(&call.request, &self.deadline).await?;
-        // Decided by the content type and not by the request: some servers ignore `stream` and answer with one document, and
-        // errors are documents too.
-        if head.is_event_stream() && head.status() == 200 {
-            return Ok(Some(head.events()));
-        }
-        let response = head.read().await.map_err(|error| FailedAttempt {
+    ) -> Result<Option<AnswerEvents>, FailedAttempt> {
+        let mut head = self.server().http.open(&call.request, &self.deadline).await?;
+        // The head has arrived, so the server has taken the request: sent again, it could be billed twice.
+        let begun = |error: NetError| FailedAttempt {
             fault: error.into(),
             begun: true,
-        })?;
+        };
+        // Decided by the first bytes and not by the request or the content type: some servers ignore `stream` and answer with one
+        // document, some send a stream as text, and errors are documents too.
+        if head.status() == 200 {
+            let shape = head.body_shape().await.map_err(begun)?;
+            if shape != BodyShape::Document {
+                return Ok(Some(AnswerEvents::new(head.events(shape))));
+            }
+        }
+        let response = head.read().await.map_err(begun)?;
         let document = judge_response(&response, self.server().settings().has_key())?;
         answer.add_piece(call.ask.wire.read_answer(&document)?, &mut self.ready)?;
         if !answer.is_ended() {
@@ -228,6 +251,7 @@ impl<'a, S: Service> HttpChat<'a, S> {
                 .into());
         }
         answer.close(&mut self.ready)?;
+        answer.check_content()?;
         Ok(None)
     }
 
@@ -238,10 +262,15 @@ impl<'a, S: Service> HttpChat<'a, S> {
     async fn read_event(
         &mut self,
         call: Box<ReadyCall>,
-        mut events: Box<Events>,
+        mut events: Box<AnswerEvents>,
         mut answer: Box<AnswerBuilder<'a>>,
     ) -> Result<CallStage<'a>, ToolError> {
-        let read = read_piece(call.ask.wire.as_ref(), &mut events, &mut answer, &mut self.ready).await;
+        let wire = call.ask.wire.as_ref();
+        let read = events.read_next(wire, &mut answer, &mut self.ready).await;
+        let read = read.and_then(|goes_on| match goes_on {
+            true => Ok(true),
+            false => answer.check_content().map(|()| false),
+        });
         match read {
             Ok(true) => Ok(CallStage::Reading(call, events, answer)),
             Ok(false) => Ok(self.end_call(*call, *answer)),
@@ -258,10 +287,16 @@ impl<'a, S: Service> HttpChat<'a, S> {
     /// With the failure, if it is not.
     fn plan_retry(
         &mut self,
-        call: Box<ReadyCall>,
+        mut call: Box<ReadyCall>,
         failed: FailedAttempt,
     ) -> Result<CallStage<'a>, ToolError> {
         let server = self.server();
+        if let Some(note) = leave_out_field(server, &mut call, &failed) {
+            self.gate.note_failure(failed.fault.reason.as_str(), failed.begun);
+            call.warnings.push(note.clone());
+            self.ready.push_back(ChatEvent::Note { note });
+            return Ok(CallStage::Waiting(call, None));
+        }
         let (limit, retried) = (server.settings().retries, call.failures.len());
         let retried = u32::try_from(retried).unwrap_or(u32::MAX);
         let may = !failed.begun && retried < limit;
@@ -342,6 +377,16 @@ impl Server {
     }
 }
 
+/// Leaves the field out that the server refuses, and words a note. `None` if the failure is about something else. Each field is refused
+/// once, so this ends.
+fn leave_out_field(server: &Server, call: &mut ReadyCall, failed: &FailedAttempt) -> Option<String> {
+    let optional = call.ask.wire.optional_fields();
+    let body = call.request.body.as_mut().filter(|_| !failed.begun)?;
+    server
+        .refused
+        .learn(&failed.fault, body, &mut call.size, optional)
+}
+
 /// Adds the failures of earlier requests to the failure of the last one, which may hide the true reason.
 fn name_retries(mut error: ToolError, failures: &[String]) -> ToolError {
     if failures.is_empty() {
@@ -368,54 +413,6 @@ fn is_same_model(asked: &str, answered: &str) -> bool {
             .strip_prefix(asked)
             .is_some_and(|rest| snapshot(rest) || tag(rest))
         || asked.strip_prefix(answered).is_some_and(tag)
-}
-
-/// Reads the next event. Returns false after the end of a complete answer.
-///
-/// # Errors
-/// If the stream breaks, or ends without an end of the answer.
-async fn read_piece(
-    wire: &dyn Wire,
-    events: &mut Events,
-    answer: &mut AnswerBuilder<'_>,
-    ready: &mut VecDeque<ChatEvent>,
-) -> Result<bool, Fault> {
-    let event = match events.next().await {
-        Ok(event) => event,
-        // Some servers send the end and then reset the connection. The answer is complete, so the error does not matter.
-        Err(_) if answer.is_ended() => None,
-        Err(error) => return Err(in_stream(error.into())),
-    };
-    // The end of OpenAI's streams, which many servers copy; it is not JSON.
-    let Some(event) = event.filter(|event| event.trim() != "[DONE]") else {
-        if !answer.is_ended() {
-            return Err(
-                Fault::from(Reason::BrokenStream).with_message("the stream ended without a finish reason")
-            );
-        }
-        answer.close(ready)?;
-        return Ok(false);
-    };
-    let json: Value = serde_json::from_str(&event)
-        .map_err(|_| Fault::from(Reason::BrokenStream).with_message("an event of the stream is not JSON"))?;
-    // The status is already 200 when a failure happens in the middle of a stream, so servers send the error as an event.
-    if let Some(fault) = judge_event(&json, answer.is_begun()) {
-        return Err(fault);
-    }
-    answer.add_piece(wire.read_event(&json)?, ready)?;
-    Ok(true)
-}
-
-/// Converts a connection closed in the middle of a stream to [`Reason::BrokenStream`]. Limits keep their own reason.
-fn in_stream(fault: Fault) -> Fault {
-    if fault.reason == Reason::Closed {
-        Fault {
-            reason: Reason::BrokenStream,
-            ..fault
-        }
-    } else {
-        fault
-    }
 }
 
 #[cfg(test)]

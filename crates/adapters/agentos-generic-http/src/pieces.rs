@@ -59,7 +59,6 @@ pub(crate) struct PieceReader<'a> {
     signatures: BTreeMap<Option<u64>, KeyWatch<'a>>,
     /// Everything that arrived, if there is a key to look for.
     arrived: BTreeMap<PieceChannel, String>,
-    has_content: bool,
 }
 
 impl<'a> PieceReader<'a> {
@@ -70,13 +69,7 @@ impl<'a> PieceReader<'a> {
             watch: guard.start_watch(),
             signatures: BTreeMap::new(),
             arrived: BTreeMap::new(),
-            has_content: false,
         }
-    }
-
-    /// Returns true if a piece with content has arrived.
-    pub(crate) fn has_content(&self) -> bool {
-        self.has_content
     }
 
     /// Adds a piece, thinking first and calls last, as [`agentos_model::PartBuilder`] does.
@@ -88,7 +81,6 @@ impl<'a> PieceReader<'a> {
         content: ChatPiece,
         events: &mut VecDeque<ChatEvent>,
     ) -> Result<(), Fault> {
-        self.has_content |= !content.is_empty();
         for thought in content.thoughts {
             self.add_thought(thought, events)?;
         }
@@ -202,6 +194,16 @@ impl<'a> PieceReader<'a> {
     fn end_channel(&mut self, events: &mut VecDeque<ChatEvent>) -> Result<(), Fault> {
         let rest = std::mem::replace(&mut self.watch, self.guard.start_watch()).take_rest()?;
         events.extend(self.open.make_event(rest));
+        Ok(())
+    }
+
+    /// Adds that the text so far was thinking.
+    ///
+    /// # Errors
+    /// [`Reason::KeyInAnswer`](crate::Reason::KeyInAnswer) if it contains the key.
+    pub(crate) fn take_text_back(&mut self, events: &mut VecDeque<ChatEvent>) -> Result<(), Fault> {
+        self.end_channel(events)?;
+        events.push_back(ChatEvent::TextWasThinking);
         Ok(())
     }
 

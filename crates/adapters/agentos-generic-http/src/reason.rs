@@ -36,6 +36,8 @@ pub enum Reason {
     Closed,
     /// The server does not speak HTTP.
     NotHttp,
+    /// The answer is compressed, which no request asks for.
+    Encoded,
     /// The answer exceeds the size limit.
     TooLarge,
     /// The server redirects, which is never followed.
@@ -92,6 +94,8 @@ pub enum Reason {
     BrokenStream,
     /// The answer is incomplete, or does not say that it is complete.
     BrokenAnswer,
+    /// The answer is complete, and has neither text nor a call.
+    EmptyAnswer,
     /// The answer contains the key that was sent.
     KeyInAnswer,
 }
@@ -115,6 +119,7 @@ impl Reason {
             Self::ReadTimeout => "read-timeout",
             Self::Closed => "closed",
             Self::NotHttp => "not-http",
+            Self::Encoded => "encoded",
             Self::TooLarge => "too-large",
             Self::Redirect => "redirect",
             Self::Html => "html",
@@ -142,6 +147,7 @@ impl Reason {
             Self::Rejected => "rejected",
             Self::BrokenStream => "broken-stream",
             Self::BrokenAnswer => "broken-answer",
+            Self::EmptyAnswer => "no-answer",
             Self::KeyInAnswer => "key-in-answer",
         }
     }
@@ -173,6 +179,7 @@ impl Reason {
             | Self::BrokenStream
             | Self::BrokenAnswer => HealthStatus::Unreachable,
             Self::NotHttp
+            | Self::Encoded
             | Self::TooLarge
             | Self::Redirect
             | Self::Html
@@ -187,9 +194,12 @@ impl Reason {
                 HealthStatus::ModelMissing
             }
             // Each of these answers proves address, key and model: nothing in the settings has to change.
-            Self::NotLoaded | Self::NoLoading | Self::Quota | Self::RateLimited | Self::ContextLength => {
-                HealthStatus::Connected
-            }
+            Self::NotLoaded
+            | Self::NoLoading
+            | Self::Quota
+            | Self::RateLimited
+            | Self::ContextLength
+            | Self::EmptyAnswer => HealthStatus::Connected,
         }
     }
 
@@ -206,6 +216,7 @@ impl Reason {
             | Self::RateLimited
             | Self::BrokenStream
             | Self::BrokenAnswer
+            | Self::EmptyAnswer
             | Self::KeyInAnswer
             | Self::Rejected => ErrorCategory::Runtime,
             Self::NotLoaded | Self::NoLoading | Self::ContextLength => ErrorCategory::Model,
@@ -223,6 +234,7 @@ impl Reason {
             | Self::ReadTimeout
             | Self::Closed
             | Self::NotHttp
+            | Self::Encoded
             | Self::TooLarge
             | Self::Redirect
             | Self::Html
@@ -256,6 +268,7 @@ impl From<&NetError> for Reason {
             NetErrorKind::ReadTimeout => Self::ReadTimeout,
             NetErrorKind::Closed => Self::Closed,
             NetErrorKind::NotHttp => Self::NotHttp,
+            NetErrorKind::Encoded => Self::Encoded,
             NetErrorKind::TooLarge => Self::TooLarge,
         }
     }
@@ -293,7 +306,9 @@ mod tests {
                 Unreachable,
             ),
             (
-                &[NotHttp, Redirect, Html, WrongPath, NotJson, ErrorIn200, Fields],
+                &[
+                    NotHttp, Encoded, Redirect, Html, WrongPath, NotJson, ErrorIn200, Fields,
+                ],
                 SchemaMismatch,
             ),
             (&[Unauthorized, Forbidden], InvalidToken),

@@ -14,6 +14,7 @@ use agentos_tool::{
 use serde_json::Value;
 
 use crate::guard::{KeyGuard, prepare_forms};
+use crate::omitting::RefusedFields;
 use crate::wording::ServerWording;
 use crate::{Fault, Reason, ServerHints, ServerSettings, Service, judge_response};
 
@@ -40,6 +41,7 @@ pub struct Server {
     headers: Vec<(&'static str, String)>,
     /// Encodings of the key, prepared for the first answer, because a client that sends nothing does not need them.
     forms: OnceLock<Option<SecretForms>>,
+    pub(crate) refused: RefusedFields,
 }
 
 impl Server {
@@ -52,6 +54,7 @@ impl Server {
             key_header: service.key_header(),
             headers: service.request_headers(),
             forms: OnceLock::new(),
+            refused: RefusedFields::default(),
         }
     }
 
@@ -219,6 +222,7 @@ impl Server {
             reason,
             Reason::BrokenStream
                 | Reason::BrokenAnswer
+                | Reason::EmptyAnswer
                 | Reason::KeyInAnswer
                 | Reason::Rejected
                 | Reason::ContextLength

@@ -274,8 +274,12 @@ async fn collect_output(
         match &event {
             ChatEvent::Text { text } => progress.progress(Progress::Text(text.clone())),
             ChatEvent::Note { note } => progress.progress(Progress::Note(note.clone())),
-            // Landing reads text alone.
-            ChatEvent::Thinking(_) | ChatEvent::ToolCall(_) | ChatEvent::Usage(_) | ChatEvent::Finish(_) => {}
+            // Landing reads text alone, and as it arrived.
+            ChatEvent::Thinking(_)
+            | ChatEvent::TextWasThinking
+            | ChatEvent::ToolCall(_)
+            | ChatEvent::Usage(_)
+            | ChatEvent::Finish(_) => {}
         }
         reply.add_event(event);
     }

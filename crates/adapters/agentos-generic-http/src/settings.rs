@@ -49,6 +49,8 @@ pub struct ServerSettings {
     pub seed: Option<u64>,
     /// Texts at which an answer ends; sent only if there are any.
     pub stop: Vec<String>,
+    /// Names of optional fields that requests leave out.
+    pub omit: Vec<String>,
     /// Format to which the server is asked to constrain the answer.
     pub constrain: Constrain,
     /// Tokens of the context window. `None` if the profile does not say.
@@ -80,6 +82,7 @@ impl ServerSettings {
             top_p: None,
             seed: None,
             stop: Vec::new(),
+            omit: Vec::new(),
             constrain: Constrain::Off,
             context_window: None,
         }

@@ -36,7 +36,7 @@ pub struct Fault {
 pub enum StatedFact {
     /// Tokens of the context window.
     Window(u64),
-    /// Field of the request that the server does not take.
+    /// Path of the field that the server does not take, with points between its steps.
     Field(String),
 }
 

@@ -61,6 +61,14 @@ pub struct AnswerPiece {
     pub close: Option<AnswerClose>,
 }
 
+impl AnswerPiece {
+    /// Returns true if the piece has a word of the answer, of its thinking, or its end. Counts and names are not words: servers send
+    /// them to keep a connection open.
+    pub(crate) fn has_word(&self) -> bool {
+        !self.content.is_empty() || !self.refusal.is_empty() || self.finish.is_some() || self.close.is_some()
+    }
+}
+
 /// The two events of an end that consists of two, as `message_delta` and `message_stop` in Anthropic's streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerClose {
@@ -68,6 +76,51 @@ pub enum AnswerClose {
     Awaited,
     /// Last event.
     Seen,
+}
+
+/// Field of a request that can be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionalField {
+    /// Name of the field.
+    pub name: &'static str,
+    /// Field of the request that contains it. `None` if it is at the top.
+    pub inside: Option<&'static str>,
+    /// Other name under which servers take the same value. `None` if there is none.
+    pub other_name: Option<&'static str>,
+    /// True if it limits the tokens of an answer.
+    pub is_limit: bool,
+}
+
+impl OptionalField {
+    /// Makes a field at the top of a request.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            inside: None,
+            other_name: None,
+            is_limit: false,
+        }
+    }
+
+    /// Makes a field inside another one.
+    #[must_use]
+    pub const fn inside(parent: &'static str, name: &'static str) -> Self {
+        Self {
+            inside: Some(parent),
+            ..Self::new(name)
+        }
+    }
+
+    /// Makes the field that limits an answer, with its other name.
+    #[must_use]
+    pub const fn limit(self, other_name: Option<&'static str>) -> Self {
+        Self {
+            other_name,
+            is_limit: true,
+            ..self
+        }
+    }
 }
 
 /// Wire format: builds requests and reads answers.
@@ -83,6 +136,11 @@ pub trait Wire: Send + Sync {
     /// Returns the most tokens that the vendor adds to such a request and bills, although no byte of the body has them.
     fn added_tokens(&self, _job: &ModelRequest<'_>) -> u64 {
         0
+    }
+
+    /// Returns the fields of a request that a server may refuse without a loss of the conversation.
+    fn optional_fields(&self) -> &'static [OptionalField] {
+        &[]
     }
 
     /// Reads a complete answer.

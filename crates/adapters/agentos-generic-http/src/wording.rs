@@ -65,6 +65,7 @@ impl ServerWording<'_> {
             | Reason::ReadTimeout
             | Reason::Closed
             | Reason::NotHttp
+            | Reason::Encoded
             // The transport's own message names the address and the cause.
             | Reason::TooLarge => {
                 return said.map_or_else(|| format!("no answer from `{at}`"), str::to_owned);
@@ -99,6 +100,7 @@ impl ServerWording<'_> {
             Reason::Rejected => format!("`{at}` rejected the request"),
             Reason::BrokenStream => format!("the answer of `{at}` broke off before its end"),
             Reason::BrokenAnswer => format!("the answer of `{at}` is incomplete"),
+            Reason::EmptyAnswer => format!("the answer of `{at}` is empty"),
             Reason::KeyInAnswer => {
                 format!("the answer of `{at}` contains the key that was sent, so it was discarded")
             }
@@ -125,7 +127,8 @@ impl ServerWording<'_> {
                     "give fewer or smaller files, or load the model with more than its {tokens} tokens of context; the profile of \
                      `{provider}` can state the window"
                 ),
-                Some(StatedFact::Field(field)) => {
+                Some(StatedFact::Field(path)) => {
+                    let field = path.split('.').next().unwrap_or(path);
                     format!(
                         "leave `{field}` out of the requests: name it in `omit` in the profile of `{provider}`"
                     )
@@ -187,6 +190,13 @@ impl ServerWording<'_> {
             Reason::Quota => "add credit, or use another provider".to_owned(),
             Reason::RateLimited | Reason::Overloaded | Reason::Conflict | Reason::Loading => {
                 "try again in a few seconds".to_owned()
+            }
+            Reason::Encoded => {
+                "turn compression off in the server, or in the proxy in front of it".to_owned()
+            }
+            Reason::EmptyAnswer => {
+                "ask again, or ask another model; a limit on the answer may leave nothing after the thinking"
+                    .to_owned()
             }
             Reason::KeyInAnswer => {
                 "find out why the server repeats the key, then create a new key".to_owned()

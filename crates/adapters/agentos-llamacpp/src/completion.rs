@@ -2,7 +2,7 @@
 //!
 //! Owns: building the native request and reading the answer. Never: waits for `[DONE]`; this wire has none.
 
-use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
+use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OptionalField, Reason, Wire};
 use agentos_model::{ChatMessage, ChatPiece, flatten_messages};
 use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
@@ -26,6 +26,17 @@ const FIELDS: [&str; 9] = [
     "tokens_predicted",
     "tokens_evaluated",
     "timings",
+];
+
+/// Fields that a server may refuse.
+const OPTIONAL: [OptionalField; 7] = [
+    OptionalField::new("response_fields"),
+    OptionalField::new("temperature"),
+    OptionalField::new("top_p"),
+    OptionalField::new("seed"),
+    OptionalField::new("stop"),
+    OptionalField::new("json_schema"),
+    OptionalField::new("grammar"),
 ];
 
 /// Native wire of llama.cpp. The prompt is the task in the model's chat template, or plain text if there is no template.
@@ -133,6 +144,10 @@ impl Wire for CompletionWire {
 
     fn limit_sent(&self, job: &ModelRequest<'_>) -> Option<u64> {
         Some(job.max_tokens.unwrap_or(DEFAULT_LIMIT))
+    }
+
+    fn optional_fields(&self) -> &'static [OptionalField] {
+        &OPTIONAL
     }
 
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {

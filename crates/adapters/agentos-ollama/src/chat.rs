@@ -2,7 +2,9 @@
 //!
 //! Owns: building the request and reading the answer. Never: reads the end of loading a model as the end of an answer.
 
-use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire, read_functions, write_function};
+use agentos_generic_http::{
+    AnswerPiece, Fault, ModelRequest, OptionalField, Reason, Wire, read_functions, write_function,
+};
 use agentos_model::{
     CallPiece, ChatMessage, ChatPiece, ChatRole, ImageData, MessagePart, ThoughtPiece, ToolChoice,
     WireAbilities,
@@ -14,6 +16,16 @@ use std::collections::BTreeMap;
 /// Maximum tokens of an answer if no limit is set. The server has no limit of its own, so a model that repeats itself would not
 /// stop.
 pub(crate) const DEFAULT_LIMIT: u64 = 4096;
+
+/// Fields that a server may refuse.
+const OPTIONAL: [OptionalField; 6] = [
+    OptionalField::new("truncate"),
+    OptionalField::new("format"),
+    OptionalField::inside("options", "temperature"),
+    OptionalField::inside("options", "top_p"),
+    OptionalField::inside("options", "seed"),
+    OptionalField::inside("options", "stop"),
+];
 
 /// Wire of Ollama's chat, with the context length to request.
 #[derive(Debug, Clone, Copy)]
@@ -129,6 +141,10 @@ impl Wire for OllamaWire {
 
     fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         self.read_answer(event)
+    }
+
+    fn optional_fields(&self) -> &'static [OptionalField] {
+        &OPTIONAL
     }
 
     fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {

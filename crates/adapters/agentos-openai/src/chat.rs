@@ -3,7 +3,9 @@
 //! Owns: building the request, and reading the answers of OpenAI and compatible servers. Never: reads a missing count as
 //! zero.
 
-use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire, read_functions, write_function};
+use agentos_generic_http::{
+    AnswerPiece, Fault, ModelRequest, OptionalField, Reason, Wire, read_functions, write_function,
+};
 use agentos_model::{ChatPiece, ThoughtPiece, ToolChoice, WireAbilities};
 use agentos_net::HttpUrl;
 use agentos_tool::{FinishReason, Usage};
@@ -28,6 +30,20 @@ impl LimitField {
         }
     }
 }
+
+/// Fields that a server may refuse.
+const OPTIONAL: [OptionalField; 10] = [
+    OptionalField::new("stream_options"),
+    OptionalField::new("max_tokens").limit(Some("max_completion_tokens")),
+    OptionalField::new("max_completion_tokens").limit(Some("max_tokens")),
+    OptionalField::new("temperature"),
+    OptionalField::new("top_p"),
+    OptionalField::new("seed"),
+    OptionalField::new("stop"),
+    OptionalField::new("tool_choice"),
+    OptionalField::new("response_format"),
+    OptionalField::new("grammar"),
+];
 
 /// Wire of OpenAI's chat completions.
 #[derive(Debug, Clone)]
@@ -125,7 +141,7 @@ impl Wire for ChatWire {
     }
 
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
-        let choice = body.pointer("/choices/0").ok_or(Reason::Fields)?;
+        let choice = find_choice(body).ok_or(Reason::Fields)?;
         let message = choice.get("message").ok_or(Reason::Fields)?;
         read_piece(body, Some(choice), Some(message))
     }
@@ -133,8 +149,12 @@ impl Wire for ChatWire {
     fn read_event(&self, event: &Value) -> Result<AnswerPiece, Fault> {
         // With `stream_options.include_usage` the last event carries the usage and has an empty list of choices; some servers
         // leave the list out or send an empty choice.
-        let choice = event.pointer("/choices/0");
+        let choice = find_choice(event);
         read_piece(event, choice, choice.and_then(|choice| choice.get("delta")))
+    }
+
+    fn optional_fields(&self) -> &'static [OptionalField] {
+        &OPTIONAL
     }
 
     fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {
@@ -160,6 +180,13 @@ fn write_choice(choice: &ToolChoice) -> Option<Value> {
     }
 }
 
+/// Returns the choice that was asked for. Servers that write several do not sort them, so the index decides; some write none.
+fn find_choice(body: &Value) -> Option<&Value> {
+    let choices = body.get("choices")?.as_array()?;
+    let index = |choice: &Value| choice.get("index").and_then(Value::as_u64).unwrap_or(0);
+    choices.iter().find(|choice| index(choice) == 0)
+}
+
 fn read_piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> Result<AnswerPiece, Fault> {
     let field = |name| message.and_then(|message: &Value| message.get(name));
     // Servers mark an event that is not the end by a missing, a null or an empty `finish_reason`.
@@ -173,7 +200,17 @@ fn read_piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> 
             // DeepSeek, vLLM and llama.cpp call it `reasoning_content`, OpenRouter and Ollama `reasoning`.
             thoughts: ["reasoning_content", "reasoning"]
                 .iter()
-                .find_map(|name| field(name)?.as_str().filter(|text| !text.is_empty()))
+                .find_map(|name| {
+                    field(name)?
+                        .as_str()
+                        .filter(|text| !text.is_empty())
+                        .map(str::to_owned)
+                })
+                .or_else(|| {
+                    field("content")
+                        .map(thinking_text)
+                        .filter(|text| !text.is_empty())
+                })
                 .map(thought_of)
                 .into_iter()
                 .collect(),
@@ -200,9 +237,9 @@ fn read_piece(body: &Value, choice: Option<&Value>, message: Option<&Value>) -> 
     })
 }
 
-fn thought_of(text: &str) -> ThoughtPiece {
+fn thought_of(text: String) -> ThoughtPiece {
     ThoughtPiece {
-        text: text.to_owned(),
+        text,
         ..ThoughtPiece::default()
     }
 }
@@ -213,10 +250,35 @@ fn content_text(content: &Value) -> String {
         // Compatible servers may send the content as a list of parts.
         Value::Array(parts) => parts
             .iter()
+            .filter(|part| !is_thinking(part))
             .filter_map(|part| part.get("text")?.as_str())
             .collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     }
+}
+
+/// Returns the thinking in a content of parts: Mistral writes `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`, other
+/// servers a text in it.
+fn thinking_text(content: &Value) -> String {
+    let parts = content
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|part| is_thinking(part));
+    parts
+        .map(|part| match part.get("thinking").or_else(|| part.get("text")) {
+            Some(Value::String(text)) => text.clone(),
+            Some(inner) => content_text(inner),
+            None => String::new(),
+        })
+        .collect()
+}
+
+fn is_thinking(part: &Value) -> bool {
+    matches!(
+        part.get("type").and_then(Value::as_str),
+        Some("thinking" | "reasoning")
+    )
 }
 
 fn finish_reason(word: &str) -> Result<FinishReason, Fault> {

@@ -13,7 +13,9 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, Reason, Wire, judge_failed_answer};
+use agentos_generic_http::{
+    AnswerPiece, Fault, ModelRequest, OptionalField, Reason, Wire, judge_failed_answer,
+};
 use agentos_model::{
     CallPiece, ChatMessage, ChatPiece, ChatRole, ImageData, MessagePart, ThinkingPart, ThoughtPiece,
     ToolCall, ToolChoice, ToolResult, ToolSpec, WireAbilities,
@@ -21,6 +23,17 @@ use agentos_model::{
 use agentos_net::HttpUrl;
 use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
+
+/// Fields that a server may refuse.
+const OPTIONAL: [OptionalField; 7] = [
+    OptionalField::new("include"),
+    OptionalField::new("store"),
+    OptionalField::new("max_output_tokens").limit(None),
+    OptionalField::new("temperature"),
+    OptionalField::new("top_p"),
+    OptionalField::new("tool_choice"),
+    OptionalField::new("text"),
+];
 
 /// Wire of OpenAI's responses.
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +138,10 @@ impl Wire for ResponsesWire {
             None => return Err(Fault::from(Reason::BrokenStream).with_message("an event has no `type`")),
         }
         Ok(piece)
+    }
+
+    fn optional_fields(&self) -> &'static [OptionalField] {
+        &OPTIONAL
     }
 
     fn abilities<'a>(&self, provider: &'a str) -> WireAbilities<'a> {

@@ -246,7 +246,7 @@ impl OpenTurn {
         }
         self.change_text(|text| match event {
             TurnEvent::Text { text: piece } => text.text.push_str(&piece),
-            TurnEvent::Discarded { .. } => {
+            TurnEvent::Discarded { .. } | TurnEvent::TextWasThinking => {
                 text.round += 1;
                 text.text.clear();
             }

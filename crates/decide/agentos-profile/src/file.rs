@@ -55,6 +55,9 @@ pub struct ProfileFile {
     /// Name of the field that limits the answer's tokens. Default: the adapter's usual name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_field: Option<LimitField>,
+    /// Optional fields that requests leave out, because the server does not take them, such as `stream_options`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omit: Option<Vec<String>>,
     /// Organization that pays, for keys that belong to several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization: Option<String>,

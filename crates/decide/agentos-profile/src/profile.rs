@@ -97,6 +97,9 @@ pub struct Profile {
     pub constrain: Constrain,
     /// Name of the field that limits the answer. `None` for the adapter's usual name.
     pub limit_field: Option<LimitField>,
+    /// Optional fields that requests leave out. Empty if none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omit: Vec<String>,
     /// The organization that pays.
     pub organization: Option<String>,
     /// Id of a client for signing in at an MCP server. `None` to register one.

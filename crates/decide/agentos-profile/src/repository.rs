@@ -33,7 +33,7 @@ pub enum RepositoryRule {
 ///
 /// `api_key_ref` and `http` count for a new provider, and `key` then keeps every key back: the repository would choose which key
 /// is sent, or write the request around it.
-pub const REPOSITORY_RULES: [(&str, RepositoryRule); 22] = [
+pub const REPOSITORY_RULES: [(&str, RepositoryRule); 23] = [
     ("$schema", RepositoryRule::NoEffect),
     ("provider", RepositoryRule::NoEffect),
     ("name", RepositoryRule::NewProvider),
@@ -48,6 +48,7 @@ pub const REPOSITORY_RULES: [(&str, RepositoryRule); 22] = [
     ("edit_format", RepositoryRule::NewProvider),
     ("constrain", RepositoryRule::NewProvider),
     ("limit_field", RepositoryRule::NewProvider),
+    ("omit", RepositoryRule::NewProvider),
     ("organization", RepositoryRule::Never),
     ("client_id", RepositoryRule::Never),
     ("http", RepositoryRule::NewProvider),
@@ -132,6 +133,7 @@ fn admit_new_provider(file: ProfileFile) -> ProfileFile {
         edit_format,
         constrain,
         limit_field,
+        omit,
         organization: _,
         client_id: _,
         http,
@@ -160,6 +162,7 @@ fn admit_new_provider(file: ProfileFile) -> ProfileFile {
         edit_format,
         constrain,
         limit_field,
+        omit,
         organization: None,
         client_id: None,
         http,
@@ -203,6 +206,7 @@ mod tests {
             "edit_format": "search-replace",
             "constrain": "json-schema",
             "limit_field": "max_completion_tokens",
+            "omit": ["seed"],
             "organization": "theirs",
             "client_id": "theirs",
             "http": {"path": "/x", "request": {"x": "{{prompt}}"}, "answer": "/x"},

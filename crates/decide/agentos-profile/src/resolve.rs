@@ -115,6 +115,10 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
         limit_field: stack
             .pick(|file| file.limit_field)
             .map(|field| note_origin(&mut origins, "limit_field", field)),
+        omit: stack
+            .pick(|file| file.omit.clone())
+            .map(|names| note_origin(&mut origins, "omit", names))
+            .unwrap_or_default(),
         organization: pick_organization(&stack)?.map(|name| note_origin(&mut origins, "organization", name)),
         client_id: pick_client_id(&stack)?.map(|id| note_origin(&mut origins, "client_id", id)),
         http: http.map(|http| note_origin(&mut origins, "http", http)),

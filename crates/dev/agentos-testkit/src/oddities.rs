@@ -7,8 +7,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::server::{Reply, head};
+use agentos_model::{ChatRequest, MessagePart, Model, ReplyBuilder, ToolSpec};
+use agentos_tool::{FreeGate, ToolError};
+use serde_json::json;
+
+use crate::server::{FakeServer, Reply, head};
 
 /// Answer of a server that is odd in one way.
 #[derive(Debug, Clone)]
@@ -137,4 +142,86 @@ fn read(folder: &Path, file: &Path) -> io::Result<Oddity> {
             .collect(),
         body: rest.get(2..).unwrap_or_default().to_vec(),
     })
+}
+
+/// Plays the answers of one wire that came with status 200, and writes a line for each. Failures by status have a table of their own.
+///
+/// # Errors
+/// If a fixture cannot be read, or there is no free port.
+pub async fn replay_wire(
+    wire: &str,
+    is_asked: &str,
+    make: impl Fn(&str) -> Box<dyn Model>,
+) -> io::Result<String> {
+    let mut lines = Vec::new();
+    for oddity in Oddity::of_wire(wire)?
+        .iter()
+        .filter(|oddity| oddity.status == 200)
+    {
+        lines.push(replay(oddity, is_asked, &make).await?);
+    }
+    Ok(lines.join("\n"))
+}
+
+/// Asks a model whose server answers oddly, and writes what a person and a conversation get: text, thinking, calls and warnings, or the
+/// error. `make` makes the model for a server's root; `is_asked` tells the request for the answer by its path.
+///
+/// # Errors
+/// If there is no free port.
+pub async fn replay(
+    oddity: &Oddity,
+    is_asked: &str,
+    make: impl Fn(&str) -> Box<dyn Model>,
+) -> io::Result<String> {
+    let (reply, asked) = (oddity.reply(), is_asked.to_owned());
+    let server = FakeServer::start(move |request| match request.path.contains(&asked) {
+        true => reply.clone(),
+        false => Reply::json(404, &json!({"error": "File Not Found"})),
+    })?;
+    let mut request = ChatRequest::from_text("hello ".repeat(200));
+    let tool = ToolSpec {
+        name: "read_file".to_owned(),
+        description: "Reads a file.".to_owned(),
+        input_schema: json!({"type": "object"}),
+    };
+    // llama.cpp's own wire has no tools: a conversation with one goes over the other wire.
+    request.tools.extend((oddity.wire != "llamacpp").then_some(tool));
+    let model = make(&server.url());
+    let read = read_reply(model.as_ref(), &request).await;
+    let shown = match read {
+        Ok(words) => words,
+        Err(error) => format!(
+            "[{}] {}",
+            error.detail,
+            error.message.replace(&server.port().to_string(), "PORT")
+        ),
+    };
+    Ok(format!("{}: {shown}", oddity.id()))
+}
+
+async fn read_reply(model: &dyn Model, request: &ChatRequest) -> Result<String, ToolError> {
+    let mut stream = model.chat(request, Arc::new(FreeGate));
+    let mut reply = ReplyBuilder::default();
+    while let Some(event) = stream.next_event().await? {
+        reply.add_event(event);
+    }
+    let Some(reply) = reply.finish_reply("server") else {
+        return Ok("no end".to_owned());
+    };
+    let mut words = vec![format!("{:?}", reply.text)];
+    for part in &reply.message.parts {
+        match part {
+            MessagePart::Thinking(thinking) => words.push(format!("thought {:?}", thinking.text)),
+            MessagePart::ToolCall(call) => words.push(format!("calls {} {}", call.name, call.arguments)),
+            MessagePart::Text(_) | MessagePart::Image(_) | MessagePart::ToolResult(_) => {}
+        }
+    }
+    // Every fixture names one model, whatever model was asked for.
+    let warnings = reply
+        .end
+        .warnings
+        .iter()
+        .filter(|warning| !warning.contains("was requested, but"));
+    words.extend(warnings.map(|warning| format!("({warning})")));
+    Ok(words.join(" "))
 }

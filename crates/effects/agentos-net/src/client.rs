@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use agentos_tool::Endpoint;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::date;
 use crate::resolve::NameResolver;
-use crate::{Deadline, ExceededLimit, LineParser, NetError, NetErrorKind, SseError, SseParser};
+use crate::{Deadline, ExceededLimit, NetError, NetErrorKind};
 
+mod answer;
 mod peek;
 mod request;
 #[cfg(test)]
 mod tests;
 
+pub use answer::{Answer, BodyShape, Events};
 use request::write_form;
 pub use request::{Auth, Method, Request};
 
@@ -136,14 +136,7 @@ impl HttpClient {
             .await
             .map_err(|limit| NetError::out_of_time(&endpoint, limit))?;
         match sent {
-            Ok(inner) => Ok(Answer {
-                inner,
-                endpoint,
-                sent_at,
-                deadline: *deadline,
-                config: Arc::clone(&self.config),
-                received: 0,
-            }),
+            Ok(inner) => Answer::of_head(inner, endpoint, sent_at, *deadline, Arc::clone(&self.config)),
             Err(error) => Err(self
                 .explain(NetError::from_http(&error, &endpoint), request, deadline)
                 .await),
@@ -257,184 +250,4 @@ fn headers_of(request: &Request) -> Option<HeaderMap> {
     value.set_sensitive(true);
     headers.insert(HeaderName::from_static(name), value);
     Some(headers)
-}
-
-/// Answer whose head has arrived and whose body is still coming.
-#[derive(Debug)]
-pub struct Answer {
-    inner: reqwest::Response,
-    endpoint: Endpoint,
-    sent_at: Instant,
-    deadline: Deadline,
-    config: Arc<NetConfig>,
-    received: usize,
-}
-
-impl Answer {
-    /// Returns the status code.
-    #[must_use]
-    pub fn status(&self) -> u16 {
-        self.inner.status().as_u16()
-    }
-
-    /// Returns true for a stream of events, or of JSON lines.
-    #[must_use]
-    pub fn is_event_stream(&self) -> bool {
-        self.content_type()
-            .is_some_and(|kind| kind.starts_with("text/event-stream") || is_json_lines(&kind))
-    }
-
-    /// Reads the whole body.
-    ///
-    /// # Errors
-    /// If it does not end within the deadline and the limit.
-    pub async fn read(mut self) -> Result<Response, NetError> {
-        let mut body = Vec::new();
-        while let Some(bytes) = self.chunk().await? {
-            body.extend_from_slice(bytes.as_ref());
-        }
-        Ok(Response {
-            status: self.status(),
-            content_type: self.content_type(),
-            retry_after: self.retry_after(),
-            body,
-        })
-    }
-
-    /// Reads the next bytes of the body. `None` at its end.
-    ///
-    /// # Errors
-    /// If they do not arrive within the deadline, or the body is longer than the limit.
-    pub async fn next_bytes(&mut self) -> Result<Option<Vec<u8>>, NetError> {
-        Ok(self.chunk().await?.map(|bytes| bytes.as_ref().to_vec()))
-    }
-
-    /// Reads the body event by event.
-    #[must_use]
-    pub fn events(self) -> Events {
-        let limit = self.config.max_event_bytes;
-        let parser = if self.content_type().is_some_and(|kind| is_json_lines(&kind)) {
-            StreamParser::Lines(LineParser::new(limit))
-        } else {
-            StreamParser::Sse(SseParser::new(limit))
-        };
-        Events {
-            answer: self,
-            parser,
-            ready: std::collections::VecDeque::new(),
-        }
-    }
-
-    fn content_type(&self) -> Option<String> {
-        self.header("content-type").map(str::to_ascii_lowercase)
-    }
-
-    /// Returns a header of the answer. `None` if the server sent none, or one that is no text.
-    #[must_use]
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.inner
-            .headers()
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-    }
-
-    /// Returns all values of a header that may occur several times. Those that are no text are left out.
-    #[must_use]
-    pub fn header_values(&self, name: &str) -> Vec<&str> {
-        let values = self.inner.headers().get_all(name).into_iter();
-        values.filter_map(|value| value.to_str().ok()).collect()
-    }
-
-    /// Reads how long to wait: seconds, milliseconds, or a date. The answer's own date is subtracted from a date,
-    /// because the clocks of two machines differ. `None` if the server does not say.
-    fn retry_after(&self) -> Option<Duration> {
-        // OpenAI's servers send milliseconds too, and a LiteLLM proxy passes its provider's header on with a prefix.
-        let number = |name| self.header(name).and_then(|text| text.trim().parse::<f64>().ok());
-        let seconds = number("retry-after-ms")
-            .map(|ms| ms / 1000.0)
-            .or_else(|| number("retry-after"))
-            .or_else(|| number("llm_provider-retry-after"));
-        match seconds {
-            Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-            None => date::time_between(self.header("date")?, self.header("retry-after")?),
-        }
-    }
-
-    async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, NetError> {
-        let (deadline, sent_at, begun) = (self.deadline, self.sent_at, self.received > 0);
-        let work = self.inner.chunk();
-        let next = if begun {
-            deadline.await_next_bytes(work).await
-        } else {
-            // Some servers send the head at once and read the prompt afterwards.
-            deadline.await_first_byte(sent_at, work).await
-        };
-        let next = next
-            .map_err(|limit| NetError::out_of_time(&self.endpoint, limit))?
-            .map_err(|error| NetError::from_http(&error, &self.endpoint))?;
-        // Counted as it arrives: a server that sends without end must not fill the memory.
-        self.received += next.as_ref().map_or(0, |bytes| bytes.len());
-        if self.received > self.config.max_body_bytes {
-            return Err(NetError::too_large(&self.endpoint, self.config.max_body_bytes));
-        }
-        Ok(next)
-    }
-}
-
-fn is_json_lines(content_type: &str) -> bool {
-    content_type.starts_with("application/x-ndjson") || content_type.starts_with("application/jsonl")
-}
-
-/// Parser that splits a stream into events.
-#[derive(Debug)]
-enum StreamParser {
-    Sse(SseParser),
-    Lines(LineParser),
-}
-
-/// Events of a streamed answer.
-#[derive(Debug)]
-pub struct Events {
-    answer: Answer,
-    parser: StreamParser,
-    ready: std::collections::VecDeque<String>,
-}
-
-impl Events {
-    /// Returns the data of the next event, or `None` at the end of the stream. Dropping this value closes the
-    /// connection.
-    ///
-    /// # Errors
-    /// If the connection breaks, the deadline passes, or a limit is reached.
-    pub async fn next(&mut self) -> Result<Option<String>, NetError> {
-        loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Ok(Some(event));
-            }
-            let bytes = self.answer.chunk().await?;
-            let ready = &mut self.ready;
-            let parsed = match (&mut self.parser, &bytes) {
-                (StreamParser::Sse(parser), Some(bytes)) => {
-                    parser.push_bytes(bytes.as_ref(), |event| ready.push_back(event))
-                }
-                (StreamParser::Lines(parser), Some(bytes)) => {
-                    parser.push_bytes(bytes.as_ref(), |line| ready.push_back(line))
-                }
-                (StreamParser::Lines(parser), None) => parser.finish_line().map(|line| ready.extend(line)),
-                // An event that is not ended by a blank line is incomplete and dropped, as the standard says.
-                (StreamParser::Sse(_), None) => Ok(()),
-            };
-            parsed.map_err(|error| stream_error(error, &self.answer.endpoint))?;
-            if bytes.is_none() {
-                return Ok(self.ready.pop_front());
-            }
-        }
-    }
-}
-
-fn stream_error(error: SseError, endpoint: &Endpoint) -> NetError {
-    match error {
-        SseError::TooLarge { limit } => NetError::too_large(endpoint, limit),
-        SseError::NotUtf8 => NetError::from_kind(NetErrorKind::NotHttp, endpoint),
-    }
 }

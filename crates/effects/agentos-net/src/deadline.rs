@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 /// Time limits of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLimits {
-    /// Time from sending a request to the first byte of its answer's body. A server reads the whole prompt in it.
+    /// Time from sending a request to the first word of its answer. A server reads the whole prompt in it.
     pub first_byte: Duration,
-    /// Time between two pieces of an answer.
+    /// Time between two words of an answer.
     pub idle: Duration,
     /// Time for the whole call.
     pub total: Duration,
@@ -96,16 +96,18 @@ impl Deadline {
         self.run_within(left, ExceededLimit::FirstByte(limit), work).await
     }
 
-    /// Returns the result of `work`, which waits for the next piece of an answer that has begun.
+    /// Returns the result of `work`, which waits for the next piece of an answer whose last word came at `last_word`.
     ///
     /// # Errors
     /// The exceeded limit if the time ran out first; `work` is dropped then.
     pub(crate) async fn await_next_bytes<T>(
         &self,
+        last_word: Instant,
         work: impl Future<Output = T>,
     ) -> Result<T, ExceededLimit> {
         let limit = self.limits.idle;
-        self.run_within(limit, ExceededLimit::Idle(limit), work).await
+        let left = limit.saturating_sub(last_word.elapsed());
+        self.run_within(left, ExceededLimit::Idle(limit), work).await
     }
 
     async fn run_within<T>(

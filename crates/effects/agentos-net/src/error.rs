@@ -37,6 +37,8 @@ pub enum NetErrorKind {
     Closed,
     /// The answer is not HTTP.
     NotHttp,
+    /// The answer is compressed, although no request asks for it.
+    Encoded,
     /// The answer is larger than its limit.
     TooLarge,
 }
@@ -106,6 +108,7 @@ impl NetError {
                 format!("`{endpoint}` closed the connection before the answer was complete")
             }
             NetErrorKind::NotHttp => format!("the answer of `{endpoint}` is not HTTP"),
+            NetErrorKind::Encoded => format!("the answer of `{endpoint}` is compressed"),
             NetErrorKind::TooLarge => format!("the answer of `{endpoint}` is too large"),
         };
         Self {
@@ -171,6 +174,20 @@ impl NetError {
         error.message = format!(
             "the certificate of `{endpoint}` cannot be checked: the clock of this machine is set to a time before 1970"
         );
+        error
+    }
+
+    pub(crate) fn encoded(endpoint: &Endpoint, encoding: &str) -> Self {
+        /// Maximum characters of the server's word for its encoding.
+        const WORD: usize = 20;
+        let encoding: String = encoding
+            .chars()
+            .filter(char::is_ascii_graphic)
+            .take(WORD)
+            .collect();
+        let mut error = Self::from_kind(NetErrorKind::Encoded, endpoint);
+        error.message =
+            format!("the answer of `{endpoint}` is compressed with `{encoding}`, which no request asks for");
         error
     }
 

@@ -189,6 +189,8 @@ pub enum TurnEvent {
         /// The piece.
         text: String,
     },
+    /// All text since the last gauge was thinking.
+    TextWasThinking,
     /// Everything since the last gauge is not part of the conversation: the answer was cut off.
     Discarded {
         /// Code of the failure, or name of the limit.

@@ -428,6 +428,7 @@ fn show_event(event: TurnEvent, progress: &dyn ProgressSink) {
         }
         TurnEvent::Gauge(_)
         | TurnEvent::Thinking { .. }
+        | TurnEvent::TextWasThinking
         | TurnEvent::Discarded { .. }
         | TurnEvent::Usage(_)
         | TurnEvent::ToolEnded { .. }

@@ -25,6 +25,7 @@ pub(crate) fn describe_profile(provider: &str, resolved: &ResolvedProfile) -> Pr
             "edit_format" => profile.edit_format.as_str().into(),
             "constrain" => profile.constrain.as_str().into(),
             "limit_field" => serde_json::to_value(profile.limit_field).unwrap_or_default(),
+            "omit" => profile.omit.clone().into(),
             "organization" => profile.organization.clone().into(),
             "client_id" => profile.client_id.clone().into(),
             "http" => serde_json::to_value(&profile.http).unwrap_or_default(),

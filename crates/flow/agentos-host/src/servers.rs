@@ -156,6 +156,7 @@ fn server_settings(
         top_p: profile.params.top_p,
         seed: profile.params.seed,
         stop: profile.params.stop.clone(),
+        omit: profile.omit.clone(),
         constrain: profile.constrain,
         context_window: stated_window(profile).map(|window| window.tokens),
         // A health check generates nothing, so a server that needs longer hangs, whatever a task may take.

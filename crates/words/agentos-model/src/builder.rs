@@ -149,6 +149,21 @@ impl PartBuilder {
         }
     }
 
+    /// Turns the text so far into thinking.
+    pub(crate) fn turn_text_into_thinking(&mut self) {
+        for part in &mut self.parts {
+            if let OpenPart::Text(text) = part {
+                let thinking = ThinkingPart {
+                    text: std::mem::take(text),
+                    signature: None,
+                    is_encrypted: false,
+                    provider: String::new(),
+                };
+                *part = OpenPart::Thinking(None, thinking);
+            }
+        }
+    }
+
     /// Returns the parts of the answer. Thinking and signatures are those of `provider`.
     #[must_use]
     pub fn finish(self, provider: &str) -> Vec<MessagePart> {

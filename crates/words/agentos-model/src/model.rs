@@ -81,6 +81,8 @@ pub enum ChatEvent {
     },
     /// Piece of the model's thinking.
     Thinking(ThoughtPiece),
+    /// All text so far was thinking: its end came, and its beginning was a part of the prompt.
+    TextWasThinking,
     /// Tool call, or a piece of one.
     ToolCall(CallPiece),
     /// Tokens so far. Each event replaces the earlier one.
@@ -141,6 +143,10 @@ impl ReplyBuilder {
                 piece.text = text;
             }
             ChatEvent::Thinking(thought) => piece.thoughts.push(thought),
+            ChatEvent::TextWasThinking => {
+                self.text.clear();
+                self.parts.turn_text_into_thinking();
+            }
             ChatEvent::ToolCall(call) => piece.calls.push(call),
             // Replaced and not added: the counts of an event include those of the events before it.
             ChatEvent::Usage(usage) => self.usage = Some(usage),

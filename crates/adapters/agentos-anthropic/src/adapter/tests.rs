@@ -148,9 +148,9 @@ async fn broken_answers_are_none() {
 
 #[tokio::test]
 async fn a_stream_without_its_last_event_is_no_answer() {
-    let events = ["message_delta", "message_stop"]
-        .map(|kind| json!({"type": kind, "delta": {"stop_reason": "end_turn"}}));
-    for (count, whole) in [(1, false), (2, true)] {
+    let events = ["content_block_delta", "message_delta", "message_stop"]
+        .map(|kind| json!({"type": kind, "delta": {"stop_reason": "end_turn", "type": "text_delta", "text": "+a"}}));
+    for (count, whole) in [(2, false), (3, true)] {
         let body: String = events
             .iter()
             .take(count)
@@ -293,4 +293,19 @@ async fn every_recorded_run_is_read() {
     assert_eq!(told, 22);
     let cut = Fixture::load("llamacpp", "error_midstream_messages").unwrap();
     assert_eq!(replied(cut.reply()).await.unwrap_err().detail, "broken-stream");
+}
+
+#[tokio::test]
+async fn odd_answers_of_real_servers_are_read() {
+    let table = agentos_testkit::oddities::replay_wire("anthropic", "/messages", |root| {
+        let mut settings = settings(Some(root), None);
+        settings.retries = 0;
+        Box::new(adapter(settings))
+    });
+    insta::assert_snapshot!(table.await.unwrap(), @r#"
+    anthropic/overloaded-first: [overloaded] `127.0.0.1:PORT` is overloaded: Overloaded
+    anthropic/paused: [no-answer] the answer of `127.0.0.1:PORT` is empty: the answer has no text; the server gave `pause_turn` as the reason for its end
+    anthropic/pings: "Hello"
+    anthropic/window-is-full: "Hello"
+    "#);
 }

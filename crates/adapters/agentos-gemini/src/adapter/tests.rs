@@ -212,3 +212,14 @@ async fn an_offered_tool_is_in_the_request_and_its_call_in_the_answer() {
         assert_eq!(body["tools"][0]["functionDeclarations"][0]["name"], "pick_fruit");
     }
 }
+
+#[tokio::test]
+async fn odd_answers_of_real_servers_are_read() {
+    let table = agentos_testkit::oddities::replay_wire("gemini", "GenerateContent", |root| {
+        Box::new(adapter(Some(root), None))
+    });
+    insta::assert_snapshot!(table.await.unwrap(), @r"
+    gemini/malformed-call: [no-answer] the answer of `127.0.0.1:PORT` is empty: the server says that the model called a tool, and sent no call that can be read
+    gemini/stop-without-parts: [no-answer] the answer of `127.0.0.1:PORT` is empty: the answer has no text, although the server counted 2 tokens
+    ");
+}

@@ -178,14 +178,8 @@ pub(super) fn classify(failure: &ServerFailure, status: Option<u16>) -> FailureC
     }
 }
 
-/// Returns the field of the request that the server does not take, without the places inside it. `None` if the failure is about
-/// something else.
+/// Returns the path of the field that the server does not take. `None` if the failure is about something else.
 fn find_field(failure: &ServerFailure, status: Option<u16>) -> Option<String> {
-    let path = find_refused_path(failure, status)?;
-    path.split('.').next().map(str::to_owned)
-}
-
-fn find_refused_path(failure: &ServerFailure, status: Option<u16>) -> Option<String> {
     const CODES: [&str; 4] = [
         "unsupported_parameter",
         "unknown_parameter",

@@ -83,6 +83,8 @@ fn the_words_of_every_server_reach_the_user_with_advice_that_fits() {
       give fewer or smaller files, or load the model with a longer context
     llamacpp/context-with-numbers: [context-length] the task does not fit the context window of the model: the request exceeds the available context size, try increasing it
       give fewer or smaller files, or load the model with more than its 4096 tokens of context; the profile of `server` can state the window
+    llamacpp/loading-without-an-error: [loading] `127.0.0.1:1` is still loading its model: loading model
+      try again in a few seconds
     lmstudio/loaded-with-a-short-context: [context-length] the task does not fit the context window of the model: Trying to keep the first 6012 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input
       give fewer or smaller files, or load the model with more than its 4096 tokens of context; the profile of `server` can state the window
     mistral/message-is-an-object: [rejected] `127.0.0.1:1` rejected the request: stream_options.include_usage: Extra inputs are not permitted

@@ -486,3 +486,12 @@ async fn a_routers_model_has_a_context_of_its_own() {
     let error = adapter.run(&task, &NoProgress).await.unwrap_err();
     assert_eq!(error.detail, "context-length");
 }
+
+#[tokio::test]
+async fn odd_answers_of_real_servers_are_read() {
+    let table = agentos_testkit::oddities::replay_wire("llamacpp", "/completion", |root| {
+        let service = LlamaCppService::new(LlamaCppMode::Completion);
+        Box::new(HttpAdapter::new(settings(Some(root), None), service, http()))
+    });
+    insta::assert_snapshot!(table.await.unwrap(), @r#"llamacpp/stop-type-eos: "Hello""#);
+}

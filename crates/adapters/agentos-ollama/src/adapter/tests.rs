@@ -302,3 +302,15 @@ async fn an_offered_tool_is_in_the_request_and_its_call_in_the_answer() {
         );
     }
 }
+
+#[tokio::test]
+async fn odd_answers_of_real_servers_are_read() {
+    let table = agentos_testkit::oddities::replay_wire("ollama", "/api/chat", |root| {
+        Box::new(adapter(settings(Some(root), None)))
+    });
+    insta::assert_snapshot!(table.await.unwrap(), @r#"
+    ollama/error-line: [broken-stream] the answer of `127.0.0.1:PORT` broke off before its end: an error was encountered while running the model: CUDA error
+    ollama/loaded-only: [broken-answer] the answer of `127.0.0.1:PORT` is incomplete: the finish reason is `load`
+    ollama/no-last-line-end: "Hello"
+    "#);
+}

@@ -189,7 +189,6 @@ async fn recorded_answers_are_read() {
         ("vllm", "run_chat_stream", Stop, DIFF),
         ("vllm", "run_chat_tool_call", ToolCalls, ""),
         ("derived", "content_parts", Stop, DIFF),
-        ("derived", "content_null", Stop, ""),
         ("derived", "stream_crlf_comments", Stop, DIFF),
         ("derived", "stream_is_json", Stop, DIFF),
         ("derived", "stream_without_done", Stop, DIFF),
@@ -225,6 +224,7 @@ async fn broken_answers_are_none() {
         ("vllm", "error_midstream", "server-error"),
         ("vllm", "error_context_length", "context-length"),
         ("derived", "choices_empty", "fields"),
+        ("derived", "content_null", "no-answer"),
         ("derived", "empty_body", "not-json"),
         ("derived", "malformed_json", "not-json"),
         ("derived", "not_utf8", "not-json"),
@@ -404,5 +404,39 @@ async fn health_reads_well() {
       "latency_ms": 0,
       "checked_at": "1970-01-01T00:00:00.000Z"
     }
+    "#);
+}
+
+#[tokio::test]
+async fn odd_answers_of_real_servers_are_read() {
+    let table = agentos_testkit::oddities::replay_wire("openai", "/chat/completions", |root| {
+        Box::new(adapter_for(once(settings(Some(root), None))))
+    });
+    insta::assert_snapshot!(table.await.unwrap(), @r#"
+    azure/no-choices-first: "Hello"
+    groq/usage-in-x-groq: "Hello"
+    lmstudio/error-event-in-plain-words: [broken-stream] the answer of `127.0.0.1:PORT` broke off before its end: an event of the stream is not JSON: the model crashed
+    lmstudio/error-event-with-text: [broken-stream] the answer of `127.0.0.1:PORT` broke off before its end: Model unloaded.
+    lmstudio/thinking-only: [no-answer] the answer of `127.0.0.1:PORT` is empty: the model only thought, and gave no answer
+    lmstudio/tokens-in-nothing-out: [no-answer] the answer of `127.0.0.1:PORT` is empty: 36 tokens went in, and nothing came out: does the request fit the context window?
+    mistral/thinking-in-parts: "Hello" thought "greet"
+    openrouter/thinking-in-reasoning: "Hello" thought "greet"
+    sglang/fields-are-null: "Hello"
+    vllm/call-as-harmony: "" thought "I should read." calls read_file {"path":"src/a.py"} (the model wrote its call of `read_file` as text)
+    vllm/call-as-text: "" calls read_file {"path":"src/a.py"} (the model wrote its call of `read_file` as text)
+    vllm/call-in-a-fence: "```json\n{\"name\": \"read_file\", \"parameters\": {\"path\": \"src/a.py\"}}\n```"
+    vllm/call-without-an-end: "" calls read_file {} (the server ended its stream without a reason; the answer is taken as complete)
+    vllm/cut-without-done: [broken-stream] the answer of `127.0.0.1:PORT` broke off before its end: the stream ended without a finish reason
+    vllm/document-as-events: [quota] `127.0.0.1:PORT` accepts the key, but its credit or budget is used up: the key has no credit left
+    vllm/done-without-a-reason: "Hello" (the server ended its stream without a reason; the answer is taken as complete)
+    vllm/empty-events: "Hello"
+    vllm/error-is-the-event: [broken-stream] the answer of `127.0.0.1:PORT` broke off before its end: EngineDeadError: worker died
+    vllm/error-type-and-message-in-a-stream: [context-length] the task does not fit the context window of model `gpt-5.4`: This model's maximum context length is 163840 tokens.
+    vllm/events-as-text: "Hello"
+    vllm/name-with-a-mark: "" calls read_file {"path":"src/a.py"}
+    vllm/second-choice-first: "Hello"
+    vllm/split-character: "Hello 😀"
+    vllm/thinking-in-the-text: "Hello" thought "greet"
+    vllm/unopened-thinking: "Hello" thought "1. The user greets.\n3. Answer briefly."
     "#);
 }

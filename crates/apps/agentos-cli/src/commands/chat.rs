@@ -4,7 +4,7 @@
 //! terminal.
 
 use agentos_host::{ChatAnswer, ChatCall, ChatReport, ChatSpec, EffectError, block_on};
-use agentos_model::ChatEvent;
+use agentos_model::{ChatEvent, ThoughtPiece};
 use agentos_tool::{RunId, format_dollars};
 
 use crate::app::{App, Done, output_failed, stopped_error};
@@ -19,6 +19,9 @@ use crate::render::thought_lines::ThoughtLines;
 use crate::terminal::live_output::{LiveWrite, write_live};
 use crate::terminal::working::{LongWork, WorkDisplay};
 use crate::terminal::{last_line, screen};
+
+/// Bytes of an answer that a pipe does not get at once: the text may turn out to be thinking whose beginning was a part of the prompt.
+const HELD_TEXT: usize = 2_000;
 
 /// How reading an answer ended.
 enum ReadEnd {
@@ -218,8 +221,10 @@ impl AnswerLook {
 pub struct ChatDisplay {
     app: App,
     shows_thinking: bool,
-    /// Text that is written at the end of the answer. `None` if it is written as it arrives.
+    /// Text that is not written yet. `None` if it is written as it arrives.
     delayed: Option<String>,
+    /// True if the text is written at the end of the answer alone.
+    is_whole: bool,
     /// Renderer of the answer's Markdown. `None` if it is shown as it is.
     markdown: Option<MarkdownStream>,
     /// The wait for the first piece. `None` once it has come.
@@ -246,7 +251,8 @@ impl ChatDisplay {
         Self {
             app: app.clone(),
             shows_thinking: look.thinking && !app.printer.json,
-            delayed: (look.whole && !app.streams.stdout_is_terminal).then(String::new),
+            delayed: (!app.streams.stdout_is_terminal).then(String::new),
+            is_whole: look.whole,
             markdown: has_styles.then(|| MarkdownStream::new(screen::output_width(app))),
             work: Some(WorkDisplay::start_run(app, LongWork::Model)),
             last: None,
@@ -275,6 +281,7 @@ impl ChatDisplay {
                 }
             }
             ChatEvent::Text { text } => return self.show_text(text),
+            ChatEvent::TextWasThinking => return self.take_text_back(),
             // No tool was offered, and the end is shown when everything has been read.
             ChatEvent::ToolCall(_) | ChatEvent::Usage(_) | ChatEvent::Finish(_) => {}
         }
@@ -294,7 +301,12 @@ impl ChatDisplay {
         self.last = text.chars().last().or(self.last);
         if let Some(delayed) = &mut self.delayed {
             delayed.push_str(text);
-            return Ok(LiveWrite::Whole);
+            if self.is_whole || delayed.len() < HELD_TEXT {
+                return Ok(LiveWrite::Whole);
+            }
+            let text = std::mem::take(delayed);
+            self.delayed = None;
+            return write_live(&self.app.signals, text.as_bytes());
         }
         if let Some(markdown) = &mut self.markdown {
             let shown = markdown.push(text);
@@ -311,9 +323,35 @@ impl ChatDisplay {
         print_thoughts(self.thinking.finish());
     }
 
+    /// Takes back the text so far, because it was thinking. What was written stays, and a note says what it was.
+    fn take_text_back(&mut self) -> std::io::Result<LiveWrite> {
+        if self.app.printer.json || self.last.is_none() {
+            return Ok(LiveWrite::Whole);
+        }
+        if let Some(delayed) = &mut self.delayed {
+            let thinking = std::mem::take(delayed);
+            self.last = None;
+            return self.show_event(&ChatEvent::Thinking(ThoughtPiece {
+                text: thinking,
+                ..ThoughtPiece::default()
+            }));
+        }
+        let fresh = MarkdownStream::new(screen::output_width(&self.app));
+        let shown = self
+            .markdown
+            .as_mut()
+            .map(|markdown| std::mem::replace(markdown, fresh));
+        let rest = shown.map(MarkdownStream::finish).unwrap_or_default();
+        let written = write_live(&self.app.signals, format!("{rest}\n").as_bytes())?;
+        self.app
+            .printer
+            .show_note("note: the text above is the model's thinking, not its answer");
+        Ok(written)
+    }
+
     /// Forgets the text that was not written yet. Returns false if all of it was written as it arrived.
     pub fn withdraw(&mut self) -> bool {
-        let is_delayed = self.delayed.is_some();
+        let is_delayed = self.is_whole && self.delayed.is_some();
         if is_delayed {
             self.delayed = Some(String::new());
             self.last = None;

@@ -325,6 +325,7 @@ impl TurnDisplay {
                 text,
                 ..ThoughtPiece::default()
             })),
+            TurnEvent::TextWasThinking => self.show_piece(&ChatEvent::TextWasThinking),
             TurnEvent::Note { note } => self.show_piece(&ChatEvent::Note { note }),
             TurnEvent::Discarded { reason } => {
                 if let Some(answer) = &mut self.answer {

@@ -227,10 +227,10 @@ fn every_failure_says_what_where_and_what_next() {
       error [usage] there is no provider `opnai`
         next: did you mean `openai`? Or create a profile with `agentos profile init opnai`
     profile show mine
-      error [bad-profile] ~/.config/agentos/profiles/mine.json:1:29: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `timeouts`, `edit_format`, `constrain`, `limit_field`, `organization`, `client_id`, `http`, `program`, `price`, `params`, `capabilities`, `pool`
+      error [bad-profile] ~/.config/agentos/profiles/mine.json:1:29: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `timeouts`, `edit_format`, `constrain`, `limit_field`, `omit`, `organization`, `client_id`, `http`, `program`, `price`, `params`, `capabilities`, `pool`
         next: did you mean `model`?
     profile validate bad.json
-      error [bad-profile] bad.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `timeouts`, `edit_format`, `constrain`, `limit_field`, `organization`, `client_id`, `http`, `program`, `price`, `params`, `capabilities`, `pool`
+      error [bad-profile] bad.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `timeouts`, `edit_format`, `constrain`, `limit_field`, `omit`, `organization`, `client_id`, `http`, `program`, `price`, `params`, `capabilities`, `pool`
         next: did you mean `model`?
     profile validate no-such-file
       error [usage] cannot read `no-such-file`: No such file or directory

@@ -271,9 +271,9 @@ async fn events_arrive_one_by_one_and_under_a_cap() {
     let mut stream = head(200, &[("content-type", "text/event-stream")], None);
     stream.extend_from_slice(b"data: a\n\ndata: b\n\ndata: cut");
     let server = FakeServer::start(move |_| Reply::Bytes(stream.clone())).unwrap();
-    let answer = client().open(&get(&server.url()), &deadline()).await.unwrap();
-    assert!(answer.is_event_stream());
-    let mut events = answer.events();
+    let mut answer = client().open(&get(&server.url()), &deadline()).await.unwrap();
+    assert_eq!(answer.body_shape().await.unwrap(), BodyShape::Events);
+    let mut events = answer.events(BodyShape::Events);
     assert_eq!(events.next().await.unwrap().as_deref(), Some("a"));
     assert_eq!(events.next().await.unwrap().as_deref(), Some("b"));
     assert_eq!(events.next().await.unwrap(), None);
@@ -289,7 +289,7 @@ async fn events_arrive_one_by_one_and_under_a_cap() {
             .open(&get(&server.url()), &deadline())
             .await
             .unwrap()
-            .events();
+            .events(BodyShape::Events);
         let error = loop {
             match events.next().await {
                 Ok(Some(_)) => {}
@@ -310,7 +310,7 @@ async fn dropping_a_call_hangs_up() {
         .open(&get(&server.url()), &deadline())
         .await
         .unwrap()
-        .events();
+        .events(BodyShape::Events);
     assert_eq!(events.next().await.unwrap().as_deref(), Some("a"));
     drop(events);
     // The runtime's own thread closes the socket, so it must not be blocked meanwhile.
@@ -328,4 +328,78 @@ async fn a_connection_is_used_once() {
         client.send(&get(&server.url()), &deadline()).await.unwrap();
     }
     assert_eq!(server.requests().len(), 50);
+}
+
+#[tokio::test]
+async fn the_first_bytes_show_the_shape_of_a_body() {
+    use BodyShape::{Document, Events, Lines};
+    let cases: [(&str, &str, BodyShape); 12] = [
+        ("text/event-stream", "data: a\n\n", Events),
+        ("text/plain; charset=utf-8", "data: a\n\n", Events),
+        ("application/json", "\n: ping\n\ndata: a\n\n", Events),
+        ("application/json", "\u{feff}event: a\n\n", Events),
+        ("application/x-ndjson", "data: a\n\n", Events),
+        ("application/x-ndjson", "{}\n", Lines),
+        ("text/event-stream", " {\"error\": \"no\"}", Document),
+        ("text/event-stream", "<html>", Document),
+        ("text/event-stream", "", Events),
+        ("application/json", "{}", Document),
+        ("text/plain", "date", Document),
+        ("text/plain", "dat", Document),
+    ];
+    for (kind, body, shape) in cases {
+        let server =
+            FakeServer::start(move |_| Reply::http(200, &[("content-type", kind)], body.as_bytes())).unwrap();
+        let mut answer = client().open(&get(&server.url()), &deadline()).await.unwrap();
+        assert_eq!(answer.body_shape().await.unwrap(), shape, "{kind} {body}");
+        // The bytes that were looked at are still a part of the body.
+        assert_eq!(
+            answer.read().await.unwrap().body,
+            body.as_bytes(),
+            "{kind} {body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_answer_is_refused_with_its_encoding() {
+    let server = FakeServer::start(|_| Reply::http(200, &[("content-encoding", "gzip")], b"x")).unwrap();
+    let error = client().open(&get(&server.url()), &deadline()).await.unwrap_err();
+    assert_eq!(error.kind(), NetErrorKind::Encoded);
+    assert!(
+        error
+            .to_string()
+            .ends_with("is compressed with `gzip`, which no request asks for"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn bytes_that_keep_a_connection_open_do_not_prolong_a_limit() {
+    let limits = |first_byte, idle| {
+        Deadline::with_limits(TimeLimits {
+            first_byte: Duration::from_millis(first_byte),
+            idle: Duration::from_millis(idle),
+            total: Duration::from_secs(60),
+        })
+    };
+    let start = head(200, &[("content-type", "text/event-stream")], None);
+    let word = [start.as_slice(), b"data: a\n\n"].concat();
+    for (begin, deadline, wanted) in [
+        (start, limits(100, 60_000), "limit on the first byte"),
+        (word, limits(60_000, 100), "limit on silence"),
+    ] {
+        // A blank line every 10 ms, as a server sends that keeps the connection open.
+        let server = FakeServer::start(move |_| Reply::Drip(begin.clone())).unwrap();
+        let answer = client().open(&get(&server.url()), &deadline).await.unwrap();
+        let mut events = answer.events(BodyShape::Events);
+        let error = loop {
+            match events.next().await {
+                Ok(Some(_)) => events.note_word(),
+                Ok(None) => panic!("an endless stream ended"),
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains(wanted), "{error}");
+    }
 }

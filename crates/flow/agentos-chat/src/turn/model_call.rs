@@ -156,6 +156,7 @@ fn show_event(event: &ChatEvent, emit: &mut (dyn FnMut(TurnEvent) + Send)) {
                 text: piece.text.clone(),
             });
         }
+        ChatEvent::TextWasThinking => emit(TurnEvent::TextWasThinking),
         ChatEvent::Finish(end) => {
             for warning in &end.warnings {
                 emit(TurnEvent::Note {

@@ -117,7 +117,8 @@ impl EventWriter {
     pub fn write_event(&mut self, event: &ChatEvent, out: &mut String) {
         match event {
             // A word for a person, which no field of this form has room for.
-            ChatEvent::Note { .. } => {}
+            // A client cannot take back what it was sent.
+            ChatEvent::Note { .. } | ChatEvent::TextWasThinking => {}
             ChatEvent::Text { text } => {
                 if self.open != Some(OpenBlock::Text) {
                     self.start_block(OpenBlock::Text, &json!({"type": "text", "text": ""}), out);

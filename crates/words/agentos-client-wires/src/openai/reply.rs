@@ -105,7 +105,8 @@ impl ChunkWriter {
     pub fn write_event(&mut self, event: &ChatEvent, out: &mut String) {
         match event {
             // A word for a person, which no field of this form has room for.
-            ChatEvent::Note { .. } => {}
+            // A client cannot take back what it was sent.
+            ChatEvent::Note { .. } | ChatEvent::TextWasThinking => {}
             ChatEvent::Text { text } => self.write_delta(json!({"content": text}), out),
             // The name that DeepSeek, vLLM and llama.cpp use; OpenAI itself shows no thinking here.
             ChatEvent::Thinking(thought) if !thought.text.is_empty() => {

@@ -76,7 +76,8 @@ impl EventWriter {
     pub fn write_event(&mut self, event: &ChatEvent, out: &mut String) {
         match event {
             // A word for a person, which no field of this form has room for.
-            ChatEvent::Note { .. } => {}
+            // A client cannot take back what it was sent.
+            ChatEvent::Note { .. } | ChatEvent::TextWasThinking => {}
             ChatEvent::Text { text } => self.write_text(text, out),
             ChatEvent::Thinking(thought) => self.write_thought(thought, out),
             ChatEvent::ToolCall(piece) => self.write_call(piece, out),

@@ -258,3 +258,51 @@ proptest! {
         prop_assert_eq!(asked.output_tokens, request.max_output_tokens);
     }
 }
+
+/// Mistral's answer to a field that it does not take, and OpenAI's answer to the older name of the limit.
+#[tokio::test]
+async fn a_field_that_the_server_refuses_is_left_out_and_the_answer_comes() {
+    let refuse = |path: &str, name: &str| {
+        let oddities = agentos_testkit::oddities::Oddity::all().unwrap();
+        let reply = oddities
+            .iter()
+            .find(|oddity| oddity.id() == name)
+            .unwrap()
+            .reply();
+        (path.to_owned(), reply)
+    };
+    let refused = [
+        refuse("stream_options", "mistral/message-is-an-object"),
+        refuse("max_tokens", "openai/other-name-of-the-limit"),
+    ];
+    let server = FakeServer::start(move |request| {
+        let body = request.json();
+        let refusal = refused
+            .iter()
+            .find(|(field, _)| body.get(field.as_str()).is_some());
+        match refusal {
+            Some((_, reply)) => reply.clone(),
+            None => Reply::json(
+                200,
+                &json!({"choices": [{"index": 0, "message": {"content": "Hello"}, "finish_reason": "stop"}]}),
+            ),
+        }
+    })
+    .unwrap();
+    let mut settings = once(settings(Some(&server.url()), None));
+    settings.max_tokens = Some(100);
+    let adapter = adapter_for(settings);
+    for sent in [3, 4] {
+        let output = adapter
+            .run(&task(Duration::from_secs(20)), &NoProgress)
+            .await
+            .unwrap();
+        assert_eq!(output.text, "Hello");
+        assert_eq!(server.requests().len(), sent, "a refused field is not sent again");
+    }
+    let last = server.requests().last().unwrap().json();
+    assert_eq!(
+        (&last["max_completion_tokens"], last.get("stream_options")),
+        (&json!(100), None)
+    );
+}

@@ -86,6 +86,7 @@ fn show_events(events: &[TurnEvent]) -> String {
         TurnEvent::Note { note } => format!("note: {note}"),
         TurnEvent::Text { text } => format!("text: {text}"),
         TurnEvent::Thinking { text } => format!("thinking: {text}"),
+        TurnEvent::TextWasThinking => "the text was thinking".to_owned(),
         TurnEvent::Discarded { reason } => format!("discarded: {reason}"),
         TurnEvent::Usage(_) => "usage".to_owned(),
         TurnEvent::ToolBegun { id, name, arguments } => format!("begun: {id} {name} {arguments}"),

@@ -1,0 +1,176 @@
+//! Leaves optional fields out of a request: those that a profile names, and those that a server refuses.
+//!
+//! Owns: which field a refusal means, and what is left out for how long. Never: leaves out a field that a wire does not call optional.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentos_tool::SendingSize;
+use serde_json::{Map, Value};
+
+use crate::{Fault, OptionalField, StatedFact};
+
+/// Fields that one server has refused, for as long as the adapter lives.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RefusedFields(Arc<Mutex<Vec<LeftOut>>>);
+
+/// Field that requests leave out, or write under another name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LeftOut {
+    name: &'static str,
+    instead: Option<&'static str>,
+}
+
+impl RefusedFields {
+    /// Leaves out what the profile names and what the server has refused before.
+    pub(crate) fn apply(
+        &self,
+        body: &mut Value,
+        size: &mut SendingSize,
+        optional: &[OptionalField],
+        omit: &[String],
+    ) {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for field in optional {
+            let refused = known.iter().find(|left| left.name == field.name);
+            if omit.iter().any(|name| name == field.name) {
+                leave_out(body, size, field, None);
+            } else if let Some(left) = refused {
+                leave_out(body, size, field, left.instead);
+            }
+        }
+    }
+
+    /// Leaves out the field that the fault names, and says so. `None` if the fault is not about an optional field of this request.
+    pub(crate) fn learn(
+        &self,
+        fault: &Fault,
+        body: &mut Value,
+        size: &mut SendingSize,
+        optional: &[OptionalField],
+    ) -> Option<String> {
+        let Some(StatedFact::Field(path)) = &fault.stated else {
+            return None;
+        };
+        let field = optional.iter().find(|field| {
+            let is_named = path.split('.').any(|step| step.eq_ignore_ascii_case(field.name));
+            is_named && holder(body, field).is_some_and(|holder| holder.contains_key(field.name))
+        })?;
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The other name was refused before: the server takes neither.
+        let is_tried = known.iter().any(|left| Some(left.name) == field.other_name);
+        let instead = field.other_name.filter(|_| !is_tried);
+        known.push(LeftOut {
+            name: field.name,
+            instead,
+        });
+        drop(known);
+        leave_out(body, size, field, instead);
+        Some(match instead {
+            Some(other) => format!(
+                "the server does not take `{}`: `{other}` is sent instead",
+                field.name
+            ),
+            None => format!("the server does not take `{}`: it is left out", field.name),
+        })
+    }
+}
+
+fn holder<'a>(body: &'a mut Value, field: &OptionalField) -> Option<&'a mut Map<String, Value>> {
+    match field.inside {
+        Some(parent) => body.get_mut(parent)?.as_object_mut(),
+        None => body.as_object_mut(),
+    }
+}
+
+fn leave_out(body: &mut Value, size: &mut SendingSize, field: &OptionalField, instead: Option<&str>) {
+    let Some(holder) = holder(body, field) else {
+        return;
+    };
+    let Some(value) = holder.remove(field.name) else {
+        return;
+    };
+    match instead {
+        Some(other) => {
+            holder.insert(other.to_owned(), value);
+        }
+        // Without the limit, nothing bounds what an answer can cost.
+        None if field.is_limit => size.output_tokens = None,
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Reason;
+
+    const FIELDS: [OptionalField; 4] = [
+        OptionalField::new("stream_options"),
+        OptionalField::new("max_tokens").limit(Some("max_completion_tokens")),
+        OptionalField::new("max_completion_tokens").limit(Some("max_tokens")),
+        OptionalField::inside("options", "seed"),
+    ];
+
+    fn request() -> (Value, SendingSize) {
+        let body = json!({"model": "m", "stream_options": {}, "max_tokens": 5, "options": {"seed": 1}});
+        let size = SendingSize {
+            text_tokens: 1,
+            image_tokens: 0,
+            output_tokens: Some(5),
+        };
+        (body, size)
+    }
+
+    #[test]
+    fn a_refused_field_is_left_out_or_renamed_and_stays_so() {
+        let refused = RefusedFields::default();
+        let (mut body, mut size) = request();
+        let names = [
+            "stream_options.include_usage",
+            "max_tokens",
+            "options.Seed",
+            "model",
+            "max_completion_tokens",
+            "seed",
+        ];
+        let said = names.map(|name| {
+            let mut fault = Fault::from(Reason::Rejected);
+            fault.stated = Some(StatedFact::Field(name.to_owned()));
+            refused
+                .learn(&fault, &mut body, &mut size, &FIELDS)
+                .unwrap_or_else(|| "nothing".to_owned())
+        });
+        insta::assert_snapshot!(said.join("\n"), @r"
+        the server does not take `stream_options`: it is left out
+        the server does not take `max_tokens`: `max_completion_tokens` is sent instead
+        the server does not take `seed`: it is left out
+        nothing
+        the server does not take `max_completion_tokens`: it is left out
+        nothing
+        ");
+        assert_eq!(
+            (body, size.output_tokens),
+            (json!({"model": "m", "options": {}}), None)
+        );
+        let (mut next, mut size) = request();
+        refused.apply(&mut next, &mut size, &FIELDS, &[]);
+        assert_eq!(
+            (next, size.output_tokens),
+            (json!({"model": "m", "options": {}}), None)
+        );
+    }
+
+    #[test]
+    fn a_profile_leaves_optional_fields_out_and_no_others() {
+        let (mut body, mut size) = request();
+        let omit = ["stream_options", "model"].map(str::to_owned);
+        RefusedFields::default().apply(&mut body, &mut size, &FIELDS, &omit);
+        assert_eq!(
+            body,
+            json!({"model": "m", "max_tokens": 5, "options": {"seed": 1}})
+        );
+        assert_eq!(size.output_tokens, Some(5));
+    }
+}

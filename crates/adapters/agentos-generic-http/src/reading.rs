@@ -1,0 +1,130 @@
+//! Reads the stream of an answer as servers really send it.
+//!
+//! Owns: what counts as an event, as a word, as an error and as the end. Never: knows the fields of a wire, or takes a stream that
+//! was cut for an answer.
+//!
+//! | what arrives | read as |
+//! |---|---|
+//! | a comment, an empty event, `{}`, `null`, `""`, `[]` | nothing; it does not prolong a limit |
+//! | `[DONE]` | the end, with or without a reason before it |
+//! | an event with an error | that error; before the first word it is judged by its status |
+//! | half of a character | joined with the other half in the next event |
+//! | the end of the connection behind an end | the end; many servers reset it |
+//! | the end of the connection without an end | a broken stream |
+
+use std::collections::VecDeque;
+
+use agentos_model::ChatEvent;
+use agentos_net::Events;
+use serde_json::Value;
+
+use crate::assembly::AnswerBuilder;
+use crate::surrogates::SplitCharacter;
+use crate::verdict::{judge_event, passes_by_itself};
+use crate::{Fault, Reason, Wire};
+
+/// Events of one answer.
+pub(crate) struct AnswerEvents {
+    events: Events,
+    split: SplitCharacter,
+}
+
+impl AnswerEvents {
+    /// Makes a reader of the events.
+    pub(crate) fn new(events: Events) -> Self {
+        Self {
+            events,
+            split: SplitCharacter::default(),
+        }
+    }
+
+    /// Reads the next event. Returns false after the end of a complete answer.
+    ///
+    /// # Errors
+    /// If the stream breaks, or ends without an end of the answer.
+    pub(crate) async fn read_next(
+        &mut self,
+        wire: &dyn Wire,
+        answer: &mut AnswerBuilder<'_>,
+        ready: &mut VecDeque<ChatEvent>,
+    ) -> Result<bool, Fault> {
+        let event = match self.events.next().await {
+            Ok(event) => event,
+            // Some servers send the end and then reset the connection. The answer is complete, so the error does not matter.
+            Err(_) if answer.is_ended() => None,
+            Err(error) => return Err(in_stream(error.into())),
+        };
+        let Some(event) = event else {
+            if !answer.is_ended() {
+                return Err(Fault::from(Reason::BrokenStream)
+                    .with_message("the stream ended without a finish reason"));
+            }
+            answer.close(ready)?;
+            return Ok(false);
+        };
+        match event.trim() {
+            "" => return Ok(true),
+            // The end of OpenAI's streams, which many servers copy; it is not JSON.
+            "[DONE]" => {
+                answer.end_without_reason();
+                answer.close(ready)?;
+                return Ok(false);
+            }
+            _ => {}
+        }
+        let Some(json) = self.split.read_event(&event) else {
+            let words = format!("an event of the stream is not JSON: {event}");
+            return Err(Fault::from(Reason::BrokenStream).with_message(&words));
+        };
+        if is_nothing(&json) {
+            return Ok(true);
+        }
+        // The status is already 200 when a failure happens in the middle of a stream, so servers send the error as an event.
+        if let Some(fault) = judge_event(&json, answer.is_begun()) {
+            return Err(fault);
+        }
+        let piece = wire.read_event(&json).map_err(|fault| match answer.is_begun() {
+            true => broken_by(fault),
+            false => fault,
+        })?;
+        if piece.has_word() {
+            self.events.note_word();
+        }
+        answer.add_piece(piece, ready)?;
+        Ok(true)
+    }
+}
+
+/// Returns true for events that servers send to keep a connection open.
+fn is_nothing(json: &Value) -> bool {
+    match json {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(entries) => entries.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Converts a failure that passes by itself to [`Reason::BrokenStream`], because the user has seen a part of the answer.
+fn broken_by(fault: Fault) -> Fault {
+    match passes_by_itself(fault.reason) {
+        true => Fault {
+            reason: Reason::BrokenStream,
+            ..fault
+        },
+        false => fault,
+    }
+}
+
+/// Converts a connection closed in the middle of a stream to [`Reason::BrokenStream`]. Limits keep their own reason.
+fn in_stream(fault: Fault) -> Fault {
+    if fault.reason == Reason::Closed {
+        Fault {
+            reason: Reason::BrokenStream,
+            ..fault
+        }
+    } else {
+        fault
+    }
+}
