@@ -15,6 +15,9 @@ const DEFAULT_LIMIT: u64 = 8192;
 /// Most tokens of the system prompt that the vendor adds to a request with tools. Its page about tool use lists 159 to 530 for its models.
 const TOOL_PROMPT_TOKENS: u64 = 1_024;
 
+/// End of an answer that filled the context window, which no limit of the request can make longer.
+const WINDOW_IS_FULL: &str = "model_context_window_exceeded";
+
 /// Fields that a server may refuse.
 const OPTIONAL: [OptionalField; 5] = [
     OptionalField::new("temperature"),
@@ -255,7 +258,7 @@ fn read_end(reason: Option<&Value>) -> AnswerPiece {
     let word = reason.and_then(Value::as_str);
     let finish = word.map(|word| match word {
         "end_turn" | "stop_sequence" => FinishReason::Stop,
-        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "max_tokens" | WINDOW_IS_FULL => FinishReason::Length,
         "tool_use" => FinishReason::ToolCalls,
         "refusal" => FinishReason::ContentFilter,
         _ => FinishReason::Unknown,
@@ -263,7 +266,7 @@ fn read_end(reason: Option<&Value>) -> AnswerPiece {
     AnswerPiece {
         finish,
         ending: word
-            .filter(|_| finish == Some(FinishReason::Unknown))
+            .filter(|word| finish == Some(FinishReason::Unknown) || *word == WINDOW_IS_FULL)
             .map(str::to_owned),
         ..AnswerPiece::default()
     }

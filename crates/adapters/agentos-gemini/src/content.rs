@@ -17,6 +17,7 @@ const OPTIONAL: [OptionalField; 7] = [
     OptionalField::inside("generationConfig", "seed"),
     OptionalField::inside("generationConfig", "stopSequences"),
     OptionalField::inside("generationConfig", "responseJsonSchema"),
+    // Gateways for older models do not know it, and a model without it decides by itself.
     OptionalField::new("toolConfig"),
 ];
 

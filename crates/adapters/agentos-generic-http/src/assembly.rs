@@ -13,7 +13,7 @@ use crate::pieces::PieceReader;
 use crate::spoken::clean_name;
 use crate::{AnswerClose, AnswerPiece, Fault, Reason};
 
-/// What has arrived of an answer.
+/// Kinds of content that have arrived of an answer.
 #[derive(Debug, Clone, Copy, Default)]
 struct ArrivedContent {
     is_any: bool,
@@ -244,8 +244,12 @@ impl<'a> AnswerBuilder<'a> {
             .ending
             .as_deref()
             .and_then(|word| self.guard.clean_message(word))
-            .map(|word| {
-                format!("the answer may be incomplete: the server gave `{word}` as the reason for its end")
+            .map(|word| match self.finish {
+                Some(FinishReason::Length) => format!(
+                    "the context window is full (`{word}`): shorten the conversation, or give fewer or smaller files; a higher limit on \
+                     the answer does not help"
+                ),
+                _ => format!("the answer may be incomplete: the server gave `{word}` as the reason for its end"),
             });
         let excess = self.has_excess.then(|| {
             "the server reported more tokens than were possible, so the most possible number is recorded"

@@ -120,11 +120,11 @@ impl<'a> KeyGuard<'a> {
     }
 }
 
-/// Returns true for the beginning or the end of the key, alone or beside the stars or dots that stand for its middle.
+/// Returns true for the beginning or the end of the key, alone or next to the stars or dots that stand for its middle.
 fn is_part_of_key(word: &str, key: &str) -> bool {
     /// Minimum length of a part that stands alone. Shorter ones may be ordinary words.
     const ALONE: usize = 4;
-    /// Minimum length of a part beside a mask.
+    /// Minimum length of a part next to a mask.
     const MASKED: usize = 2;
     let is_masked = ["**", "..", "…", "••", "xxx"]
         .iter()

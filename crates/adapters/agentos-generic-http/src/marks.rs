@@ -134,7 +134,7 @@ impl<'a> TextReader<'a> {
         parts
     }
 
-    /// Shows what is held as what it is by now.
+    /// Shows the text that is not decided yet as its place says.
     fn release(&mut self, parts: &mut Vec<TextPart>) {
         let held = std::mem::take(&mut self.held);
         match self.place {

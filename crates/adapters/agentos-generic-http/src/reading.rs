@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 
 use agentos_model::ChatEvent;
-use agentos_net::Events;
+use agentos_net::BodyEvents;
 use serde_json::Value;
 
 use crate::assembly::AnswerBuilder;
@@ -25,13 +25,13 @@ use crate::{Fault, Reason, Wire};
 
 /// Events of one answer.
 pub(crate) struct AnswerEvents {
-    events: Events,
+    events: BodyEvents,
     split: SplitCharacter,
 }
 
 impl AnswerEvents {
     /// Makes a reader of the events.
-    pub(crate) fn new(events: Events) -> Self {
+    pub(crate) fn new(events: BodyEvents) -> Self {
         Self {
             events,
             split: SplitCharacter::default(),

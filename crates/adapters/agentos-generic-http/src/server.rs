@@ -44,6 +44,13 @@ pub struct Server {
     pub(crate) refused: RefusedFields,
 }
 
+/// Returns true for a text between two quotation marks, as files of variables have it and shells remove it.
+fn is_in_quotes(text: &str) -> bool {
+    ['"', '\'', '`']
+        .iter()
+        .any(|mark| text.len() > 2 && text.starts_with(*mark) && text.ends_with(*mark))
+}
+
 impl Server {
     /// Makes a server of its parts. Nothing is checked or sent yet.
     pub(crate) fn new(settings: ServerSettings, service: &impl Service, http: HttpClient) -> Self {
@@ -67,7 +74,7 @@ impl Server {
     /// Returns the base URL after checking that everything required is set.
     ///
     /// # Errors
-    /// [`Reason::MissingUrl`], [`Reason::BadUrl`] or [`Reason::MissingKey`]; then nothing may be sent.
+    /// [`Reason::MissingUrl`], [`Reason::BadUrl`], [`Reason::MissingKey`] or [`Reason::BadKey`]; then nothing may be sent.
     pub fn checked_base(&self) -> Result<HttpUrl, Fault> {
         let text = self
             .settings
@@ -78,6 +85,15 @@ impl Server {
         // Checked before anything is sent: the answer would be a certain 401.
         if self.settings.requires_key && !self.settings.has_key() {
             return Err(Reason::MissingKey.into());
+        }
+        if self
+            .settings
+            .key
+            .as_ref()
+            .is_some_and(|key| is_in_quotes(key.expose()))
+        {
+            return Err(Fault::from(Reason::BadKey)
+                .with_message("the key begins and ends with a quotation mark; give the key without them"));
         }
         Ok(url)
     }

@@ -27,7 +27,7 @@ pub struct Fault {
     pub models: Vec<String>,
     /// Limit of ours that was exceeded. `None` for every other fault.
     pub limit: Option<RunLimit>,
-    /// What the server states besides its words. `None` if it states nothing that helps.
+    /// Fact that the server states in addition to its words. `None` if it states nothing that helps.
     pub stated: Option<StatedFact>,
 }
 

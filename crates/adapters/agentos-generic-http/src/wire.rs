@@ -51,7 +51,7 @@ pub struct AnswerPiece {
     pub refusal: String,
     /// Reason why the model stopped. `None` if this is not the end.
     pub finish: Option<FinishReason>,
-    /// Server's own reason for the end. `None` if it is one that the wire knows.
+    /// Server's own reason for the end, if the wire does not know it, or if it says that the context window is full. `None` otherwise.
     pub ending: Option<String>,
     /// Tokens used so far. `None` if the piece does not say.
     pub usage: Option<Usage>,

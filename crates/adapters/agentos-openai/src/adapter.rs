@@ -114,8 +114,18 @@ impl OpenAiService {
 }
 
 async fn find_in_list(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
-    let list = call.get(call.base.join("models")).await?;
+    let list = call.get(call.base.join("models")).await.map_err(without_list)?;
     ModelList::read(&list)?.choose_model(call.wanted_model())
+}
+
+/// Says that a server may answer conversations although it has no list of models. A wrong base URL looks the same from here.
+fn without_list(fault: Fault) -> Fault {
+    match fault.reason {
+        Reason::WrongPath => fault.with_message(
+            "the list of models is missing; a conversation may work all the same, which `--probe` shows",
+        ),
+        _ => fault,
+    }
 }
 
 impl Service for OpenAiService {

@@ -180,7 +180,7 @@ fn write_choice(choice: &ToolChoice) -> Option<Value> {
     }
 }
 
-/// Returns the choice that was asked for. Servers that write several do not sort them, so the index decides; some write none.
+/// Returns the requested choice, which has the index 0 or no index. `None` if the event has none. Servers do not sort several choices.
 fn find_choice(body: &Value) -> Option<&Value> {
     let choices = body.get("choices")?.as_array()?;
     let index = |choice: &Value| choice.get("index").and_then(Value::as_u64).unwrap_or(0);

@@ -23,12 +23,17 @@ pub struct ModelList {
 }
 
 impl ModelList {
-    /// Reads the list. An array without `data`, entries without an id, and other JSON come from another kind of server.
+    /// Reads the list. Together AI sends the array alone. Entries without an id, and other JSON, come from another kind of server.
     ///
     /// # Errors
     /// `fields` for another shape, `no-models` for an empty list.
     pub fn read(json: &Value) -> Result<Self, Fault> {
-        let entries = match json.get("data").ok_or(Reason::Fields)? {
+        let list = if json.is_array() {
+            Some(json)
+        } else {
+            json.get("data")
+        };
+        let entries = match list.ok_or(Reason::Fields)? {
             // Ollama writes an empty list on this path as `"data": null`.
             Value::Null => &[][..],
             Value::Array(entries) => entries,
@@ -161,7 +166,9 @@ mod tests {
             (json!({"data": null}), Some("a"), Err(Reason::NoModels)),
             (json!({"data": "none"}), Some("a"), Err(Reason::Fields)),
             (json!({"data": [{"name": "a"}]}), Some("a"), Err(Reason::Fields)),
-            (json!([{"id": "a"}]), Some("a"), Err(Reason::Fields)),
+            (json!([{"id": "a"}, {"id": "n"}]), Some("a"), plain("a")),
+            (json!([{"name": "a"}]), Some("a"), Err(Reason::Fields)),
+            (json!([]), Some("a"), Err(Reason::NoModels)),
             (json!({"status": "UP"}), Some("a"), Err(Reason::Fields)),
             (state("loaded"), None, plain("a")),
             (state("loading"), None, Err(Reason::Loading)),

@@ -22,7 +22,7 @@ pub struct Oddity {
     pub server: String,
     /// Name of the file, without its ending.
     pub name: String,
-    /// What is odd, for a reader.
+    /// The oddity, in words for a reader.
     pub about: String,
     /// Public report or project from which the shape is taken.
     pub source: String,
@@ -164,7 +164,7 @@ pub async fn replay_wire(
 }
 
 /// Asks a model whose server answers oddly, and writes what a person and a conversation get: text, thinking, calls and warnings, or the
-/// error. `make` makes the model for a server's root; `is_asked` tells the request for the answer by its path.
+/// error. `make` makes the model for a server's root; the path of the request for the answer contains `is_asked`.
 ///
 /// # Errors
 /// If there is no free port.
@@ -216,7 +216,7 @@ async fn read_reply(model: &dyn Model, request: &ChatRequest) -> Result<String, 
             MessagePart::Text(_) | MessagePart::Image(_) | MessagePart::ToolResult(_) => {}
         }
     }
-    // Every fixture names one model, whatever model was asked for.
+    // Every fixture names one model, which is never the requested one.
     let warnings = reply
         .end
         .warnings

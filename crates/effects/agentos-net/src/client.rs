@@ -17,7 +17,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, BodyShape, Events};
+pub use answer::{Answer, BodyEvents, BodyShape};
 use request::write_form;
 pub use request::{Auth, Method, Request};
 

@@ -18,7 +18,9 @@ mod sse;
 
 pub use address::HttpUrl;
 pub use callback::{CallbackAnswer, CallbackError, CallbackListener};
-pub use client::{Answer, Auth, BodyShape, Events, HttpClient, Method, Names, NetConfig, Request, Response};
+pub use client::{
+    Answer, Auth, BodyEvents, BodyShape, HttpClient, Method, Names, NetConfig, Request, Response,
+};
 pub use deadline::{Deadline, ExceededLimit, TimeLimits};
 pub use error::{NetError, NetErrorKind};
 pub use lines::LineParser;

@@ -27,7 +27,7 @@ const NAME: &str = "evidence.signing_key";
 /// Longest wait for a keyring during a run: one that must be unlocked first must not delay the run.
 const LOOKING: Duration = Duration::from_secs(2);
 /// Longest wait for a keyring when a person makes a key, and may have to unlock it.
-const STORING: Duration = Duration::from_secs(60);
+const STORING: Duration = Duration::from_secs(5);
 
 /// The user's key, with the store that keeps it.
 pub struct StoredKey {

@@ -17,8 +17,9 @@ use crate::options::KeyStore;
 
 /// Longest wait for reading a key: a keyring that must be unlocked first must not delay a health check.
 pub(crate) const LOOKING: Duration = Duration::from_secs(2);
-/// Longest wait for storing a key: a person may have to unlock the keyring.
-pub(crate) const STORING: Duration = Duration::from_secs(60);
+/// Longest wait for storing a key. A keyring that asks a person to unlock it first can be asked again; one that never answers must not
+/// hold the terminal.
+pub(crate) const STORING: Duration = Duration::from_secs(5);
 
 /// Returns the user's stores, in the order in which they are asked.
 pub(crate) fn user_stores(host: &Host) -> Vec<SecretStore> {

@@ -183,3 +183,19 @@ async fn what_was_asked_again_is_told_while_it_happens() {
     );
     assert_eq!(*seen.0.lock().unwrap(), [note, "text: ok".to_owned()]);
 }
+
+#[tokio::test]
+async fn a_key_in_quotes_is_noticed_and_not_sent() {
+    let server = FakeServer::start(not_found).unwrap();
+    for key in ["\"sk-local-0123456789\"", "'sk-local-0123456789'"] {
+        let health = make(Some(&server.url()), Some(key))
+            .health_check(Timestamp::from_unix_seconds(0))
+            .await;
+        assert_eq!(health.detail.as_deref(), Some("bad-key"));
+        assert_eq!(
+            health.details,
+            "the key begins and ends with a quotation mark; give the key without them"
+        );
+    }
+    assert_eq!(server.requests().len(), 0);
+}

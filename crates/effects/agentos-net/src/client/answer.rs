@@ -32,9 +32,9 @@ pub struct Answer {
 pub enum BodyShape {
     /// Server-sent events.
     Events,
-    /// One JSON document on each line.
+    /// JSON documents, each on a line.
     Lines,
-    /// One document, or text.
+    /// A single document, or text.
     Document,
 }
 
@@ -127,13 +127,13 @@ impl Answer {
 
     /// Reads the body event by event, in a shape that [`Answer::body_shape`] has found.
     #[must_use]
-    pub fn events(self, shape: BodyShape) -> Events {
+    pub fn events(self, shape: BodyShape) -> BodyEvents {
         let limit = self.config.max_event_bytes;
         let parser = match shape {
             BodyShape::Lines => StreamParser::Lines(LineParser::new(limit)),
             BodyShape::Events | BodyShape::Document => StreamParser::Sse(SseParser::new(limit)),
         };
-        Events {
+        BodyEvents {
             answer: self,
             parser,
             ready: VecDeque::new(),
@@ -237,13 +237,13 @@ enum StreamParser {
 
 /// Events of a streamed answer.
 #[derive(Debug)]
-pub struct Events {
+pub struct BodyEvents {
     answer: Answer,
     parser: StreamParser,
     ready: VecDeque<String>,
 }
 
-impl Events {
+impl BodyEvents {
     /// Notes that the last event was a word of the answer. The limits count from the last one: a comment or an empty event that a
     /// server sends to keep the connection open is not a word, and does not prolong a limit.
     pub fn note_word(&mut self) {
