@@ -80,6 +80,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("read-timeout", "raise the limit that the message names, as in `--idle-timeout SECONDS`"),
     ("closed", "check the server's log"),
     ("not-http", "check the port"),
+    ("encoded", "turn compression off in the server, or in the proxy in front of it"),
     ("redirect", "set the address that it redirects to"),
     ("html", "check the path of the address"),
     ("key-required", "`agentos tool auth set --provider NAME`"),
