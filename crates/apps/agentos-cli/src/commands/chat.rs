@@ -20,9 +20,6 @@ use crate::terminal::live_output::{LiveWrite, write_live};
 use crate::terminal::working::{LongWork, WorkDisplay};
 use crate::terminal::{last_line, screen};
 
-/// Bytes of an answer that a pipe does not get at once: the text may turn out to be thinking whose beginning was a part of the prompt.
-const HELD_TEXT: usize = 2_000;
-
 /// How reading an answer ended.
 enum ReadEnd {
     /// The last event was read.
@@ -221,10 +218,8 @@ impl AnswerLook {
 pub struct ChatDisplay {
     app: App,
     shows_thinking: bool,
-    /// Text that is not written yet. `None` if it is written as it arrives.
+    /// Text that is written at the end of the answer. `None` if it is written as it arrives.
     delayed: Option<String>,
-    /// True if the text is written at the end of the answer alone.
-    is_whole: bool,
     /// Renderer of the answer's Markdown. `None` if it is shown as it is.
     markdown: Option<MarkdownStream>,
     /// The wait for the first piece. `None` once it has come.
@@ -251,8 +246,7 @@ impl ChatDisplay {
         Self {
             app: app.clone(),
             shows_thinking: look.thinking && !app.printer.json,
-            delayed: (!app.streams.stdout_is_terminal).then(String::new),
-            is_whole: look.whole,
+            delayed: (look.whole && !app.streams.stdout_is_terminal).then(String::new),
             markdown: has_styles.then(|| MarkdownStream::new(screen::output_width(app))),
             work: Some(WorkDisplay::start_run(app, LongWork::Model)),
             last: None,
@@ -301,12 +295,7 @@ impl ChatDisplay {
         self.last = text.chars().last().or(self.last);
         if let Some(delayed) = &mut self.delayed {
             delayed.push_str(text);
-            if self.is_whole || delayed.len() < HELD_TEXT {
-                return Ok(LiveWrite::Whole);
-            }
-            let text = std::mem::take(delayed);
-            self.delayed = None;
-            return write_live(&self.app.signals, text.as_bytes());
+            return Ok(LiveWrite::Whole);
         }
         if let Some(markdown) = &mut self.markdown {
             let shown = markdown.push(text);
@@ -351,7 +340,7 @@ impl ChatDisplay {
 
     /// Forgets the text that was not written yet. Returns false if all of it was written as it arrived.
     pub fn withdraw(&mut self) -> bool {
-        let is_delayed = self.is_whole && self.delayed.is_some();
+        let is_delayed = self.delayed.is_some();
         if is_delayed {
             self.delayed = Some(String::new());
             self.last = None;
