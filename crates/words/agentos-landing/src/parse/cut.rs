@@ -416,9 +416,14 @@ impl<'a> AnswerWalk<'_, 'a> {
         match mark.kind {
             MarkKind::Opens(ends) => {
                 let (lines, state) = (&self.lines, &mut self.marks);
+                let mut barren = 0;
                 let edit_end = |at: usize| match marks::read_calls(lines, at, state) {
                     Some(read) => read.ok().map(|(_, last, behind)| (last, behind)),
-                    None => blocks::block_end(lines, at).map(|end| (end + 1, 0)),
+                    None => {
+                        let end = blocks::block_end(lines, at).map(|end| end + 1);
+                        let end = end.or_else(|| envelope::complete_end(lines, at, &mut barren));
+                        end.or_else(|| unified::marked_end(lines, at)).map(|end| (end, 0))
+                    }
                 };
                 match reasoning::find_end(lines, (at, mark.place.end), limit, &ends, edit_end) {
                     Some((line, behind)) => {

@@ -63,6 +63,21 @@ pub(super) fn envelope_end(lines: &[TextLine<'_>], at: usize, margin: &[u8]) -> 
     }
 }
 
+/// Returns the line after the envelope that begins here. Returns `None` if no complete envelope does. `barren` is the line before which no
+/// envelope has an end, so that each line is searched once.
+pub(super) fn complete_end(lines: &[TextLine<'_>], at: usize, barren: &mut usize) -> Option<usize> {
+    let is = |at: usize, wanted: &[u8]| lines.get(at).is_some_and(|line| trim(line.text) == wanted);
+    if at < *barren || !is(at, BEGIN) {
+        return None;
+    }
+    let (_, end) = envelope_end(lines, at, b"");
+    if end > at + 1 && is(end - 1, END) {
+        return Some(end);
+    }
+    *barren = end;
+    None
+}
+
 /// Returns true for a line that begins an envelope, or a file of one.
 pub(super) fn opens_envelope(text: &[u8]) -> bool {
     trim(text) == BEGIN || file_line(text).is_some()

@@ -325,6 +325,13 @@ impl<'a> DiffReader<'_, 'a> {
     }
 }
 
+/// Returns the line after a hunk whose header is here, as far as its lines have marks. Returns `None` if no header is.
+pub(super) fn marked_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
+    lines.get(at).filter(|line| is_hunk_header(line.text))?;
+    let is_marked = |line: &&TextLine<'_>| matches!(line.text.first(), Some(b' ' | b'+' | b'-' | b'\\'));
+    Some(at + 1 + lines.iter().skip(at + 1).take_while(is_marked).count())
+}
+
 /// Returns true for `@@` followed by nothing, a blank or a number. Other text that begins with `@@` is code.
 pub(super) fn is_hunk_header(line: &[u8]) -> bool {
     let rest = line
