@@ -96,10 +96,9 @@ impl<'a> AnswerBuilder<'a> {
         self.finish = match (self.finish, piece.finish) {
             // If an answer has several ends, the one that says that it is incomplete wins, in whichever order they arrive: a cut
             // answer must never land as a complete one.
-            (
-                Some(first @ (FinishReason::Length | FinishReason::ContentFilter | FinishReason::ToolCalls)),
-                _,
-            ) => Some(first),
+            (Some(first @ (FinishReason::Length | FinishReason::ContentFilter)), _) => Some(first),
+            (_, Some(later @ (FinishReason::Length | FinishReason::ContentFilter))) => Some(later),
+            (Some(FinishReason::ToolCalls), _) => Some(FinishReason::ToolCalls),
             (earlier, later) => later.or(earlier),
         };
         match piece.close {
@@ -155,10 +154,11 @@ impl<'a> AnswerBuilder<'a> {
         self.arrived.is_any
     }
 
-    /// Ends the answer by the server's mark for the end of a stream, also if no reason came before it: some gateways send the mark alone.
+    /// Ends an answer in a conversation by the server's mark for the end of a stream, also if no reason came before it: some gateways send
+    /// the mark alone. An answer to an edit task has no end then: proxies send the mark after a broken stream as well, and a cut answer must
+    /// never land.
     pub(crate) fn end_without_reason(&mut self) {
-        self.close_awaited = false;
-        if self.finish.is_none() {
+        if self.finish.is_none() && self.text.is_some() && !self.close_awaited {
             self.is_end_unexplained = true;
             self.finish = Some(match self.arrived.has_calls {
                 true => FinishReason::ToolCalls,

@@ -35,7 +35,9 @@ impl RefusedFields {
             if omit.iter().any(|name| name == field.name) {
                 leave_out(body, size, field, None);
             } else if let Some(left) = refused {
-                leave_out(body, size, field, left.instead);
+                // The other name may have been refused since.
+                let is_refused = |other: &&str| known.iter().any(|left| left.name == *other);
+                leave_out(body, size, field, left.instead.filter(|other| !is_refused(other)));
             }
         }
     }

@@ -67,6 +67,10 @@ impl AnswerEvents {
             // The end of OpenAI's streams, which many servers copy; it is not JSON.
             "[DONE]" => {
                 answer.end_without_reason();
+                if !answer.is_ended() {
+                    return Err(Fault::from(Reason::BrokenStream)
+                        .with_message("the stream ended without a finish reason"));
+                }
                 answer.close(ready)?;
                 return Ok(false);
             }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::guard::{KeyGuard, prepare_forms};
 use crate::omitting::RefusedFields;
 use crate::wording::ServerWording;
-use crate::{Fault, Reason, ServerHints, ServerSettings, Service, judge_response};
+use crate::{Fault, Reason, ServerHints, ServerSettings, Service, StatedFact, judge_response};
 
 /// Findings of a probe of a server that can be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -211,7 +211,7 @@ impl Server {
         let mut health = ToolHealth::new(&self.settings.provider, fault.reason.status(), details, now)
             .with_detail(fault.reason.as_str())
             .with_category(fault.reason.category());
-        health.fix = wording.suggest_cure(fault);
+        health.fix = self.word_cure(&wording, fault);
         health.next = wording.next_steps(fault.reason);
         health.model = self.settings.named_model().map(str::to_owned);
         health.models = fault
@@ -258,12 +258,11 @@ impl Server {
             advice: match fault.limit {
                 // The message names the limit, so its remedy is the setting. An address that nobody has is the exception.
                 Some(limit) => ToolAdvice::new(
-                    wording
-                        .suggest_cure(fault)
+                    self.word_cure(&wording, fault)
                         .filter(|_| limit == RunLimit::ConnectTime),
                     vec![NextStep::RaiseLimit { limit }],
                 ),
-                None => ToolAdvice::new(wording.suggest_cure(fault), wording.next_steps(reason)),
+                None => ToolAdvice::new(self.word_cure(&wording, fault), wording.next_steps(reason)),
             },
             endpoint,
             latency_ms: deadline.elapsed_ms(),
@@ -318,6 +317,15 @@ impl Server {
             words.push_str(&format!(" and {others} more"));
         }
         words
+    }
+
+    /// Words what to do about a fault. A field is a word of the server, and a server may put the key there.
+    fn word_cure(&self, wording: &ServerWording<'_>, fault: &Fault) -> Option<String> {
+        let cure = wording.suggest_cure(fault)?;
+        if matches!(fault.stated, Some(StatedFact::Field(_))) {
+            return self.key_guard().clean_message(&cure);
+        }
+        Some(cure)
     }
 
     fn clean_message(&self, fault: &Fault) -> Option<String> {

@@ -121,9 +121,9 @@ async fn find_in_list(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
 /// Says that a server may answer conversations although it has no list of models. A wrong base URL looks the same from here.
 fn without_list(fault: Fault) -> Fault {
     match fault.reason {
-        Reason::WrongPath => fault.with_message(
-            "the list of models is missing; a conversation may work all the same, which `--probe` shows",
-        ),
+        Reason::WrongPath => {
+            fault.with_message("the list of models is missing; a conversation may work all the same")
+        }
         _ => fault,
     }
 }

@@ -105,11 +105,13 @@ impl Wire for ResponsesWire {
         match event.get("type").and_then(Value::as_str) {
             Some("response.output_text.delta") => piece.content.text = delta(),
             Some("response.refusal.delta") => piece.refusal = delta(),
-            Some("response.reasoning_summary_text.delta") => piece.content.thoughts.push(ThoughtPiece {
-                text: delta(),
-                position,
-                ..ThoughtPiece::default()
-            }),
+            Some("response.reasoning_summary_text.delta" | "response.reasoning_text.delta") => {
+                piece.content.thoughts.push(ThoughtPiece {
+                    text: delta(),
+                    position,
+                    ..ThoughtPiece::default()
+                })
+            }
             Some("response.output_item.added") if is_kind(item, "function_call") => {
                 // The arguments follow in pieces; what stands here is empty.
                 piece.content.calls.push(CallPiece {
@@ -340,7 +342,8 @@ fn read_end(response: &Value) -> Result<AnswerPiece, Fault> {
             Some("content_filter") => FinishReason::ContentFilter,
             other => {
                 piece.ending = other.map(str::to_owned);
-                FinishReason::Unknown
+                // Whatever the reason is, the server says that the answer is not complete.
+                FinishReason::Length
             }
         }),
         Some("failed" | "cancelled") => return Err(judge_failed_answer(response)),

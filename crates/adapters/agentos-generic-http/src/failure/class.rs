@@ -103,10 +103,16 @@ const TABLE: [ClassRow; 11] = [
             "project_spend_limit_exceeded",
             "organization_usage_limit_exceeded",
             "billing_error",
+            "billing_hard_limit_reached",
+            "billing_not_active",
             "enforced_spend_limit_reached",
         ],
         phrases: &[
-            "budget",
+            "budget has been exceeded",
+            "budget exceeded",
+            "exceeded budget",
+            "over budget",
+            "insufficient balance",
             "usage limit",
             "insufficient credit",
             "credit balance",
@@ -221,9 +227,12 @@ fn find_field(failure: &ServerFailure, status: Option<u16>) -> Option<String> {
             let (front, _) = failure.searched.split_once(phrase)?;
             let name = clean_name(front.rsplit(char::is_whitespace).next()?)?;
             // Without quotes and underlines every word of a sentence could be the field.
-            let word = front.rsplit(char::is_whitespace).next()?;
-            (word.contains(['`', '\'', '"']) || name.contains('_') || failure.codes.param() == Some(&name))
-                .then_some(name)
+            let mut words = front.rsplit(char::is_whitespace);
+            let (word, before) = (words.next()?, words.next());
+            let is_quote = |c: char| matches!(c, '`' | '\'' | '"');
+            // In quotes of its own, unless the sentence is about a model.
+            let is_quoted = word.starts_with(is_quote) && word.ends_with(is_quote) && before != Some("model");
+            (is_quoted || name.contains('_') || failure.codes.param() == Some(&name)).then_some(name)
         })
     })
 }

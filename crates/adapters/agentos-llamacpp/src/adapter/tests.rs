@@ -121,7 +121,7 @@ async fn every_recorded_state_is_told() {
                 continue;
             };
             recorded += 1;
-            let named = fixture.case == "models_configured_missing";
+            let named = ["models_configured_missing", "models_bare_array"].contains(&fixture.case.as_str());
             let on_chat = stands_for(&fixture) == ["/v1/chat/completions"];
             let make = |root: &str, key: Option<&str>| -> Box<dyn Adapter> {
                 let mut settings = settings(Some(root), key);
