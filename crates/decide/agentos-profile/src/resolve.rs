@@ -100,6 +100,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
     let is_own_machine = runs_own_models(adapter_kind)
         && base_url.as_ref().is_some_and(|url| url.value.is_loopback())
         && !model.as_ref().is_some_and(|model| is_hosted_model(&model.value));
+    let model_name = model.as_ref().map(|model| model.value.clone());
     let profile = Profile {
         provider: provider.to_owned(),
         name: note_origin(&mut origins, "name", pick_name(provider, &stack)?),
@@ -124,7 +125,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
         http: http.map(|http| note_origin(&mut origins, "http", http)),
         program: program.map(|program| note_origin(&mut origins, "program", program)),
         pool: pool.map(|pool| note_origin(&mut origins, "pool", pool)),
-        price: pick_price(&stack, is_own_machine, &mut origins)?,
+        price: pick_price(&stack, model_name.as_deref(), is_own_machine, &mut origins)?,
         timeouts: pick_timeouts(&stack, adapter_kind, class, &mut origins)?,
         params: pick_params(&stack, &mut origins)?,
     };
@@ -329,12 +330,15 @@ fn is_hosted_model(model: &str) -> bool {
     model.ends_with("-cloud") || model.ends_with(":cloud")
 }
 
-/// Picks the prices. Without any, they are 0 for a model on the user's own machine, and unknown for every other.
+/// Picks the prices of a model. A file that names another model states the prices of that one: whoever may choose a model could else choose
+/// an expensive model at the price of a cheap one. Without any, the prices are 0 for a model on the user's own machine, and unknown for every other.
 fn pick_price(
     stack: &LayerStack,
+    model: Option<&str>,
     is_own_machine: bool,
     origins: &mut BTreeMap<&'static str, Origin>,
 ) -> Result<PriceFile, ProfileError> {
+    let is_about = |file: &ProfileFile| file.model.is_none() || file.model.as_deref() == model;
     let own = stack.pick_by(|origin, file| file.price.filter(|_| matches!(origin, Origin::UserModel(_))));
     let mut one = |field, of: fn(&PriceFile) -> Option<f64>| {
         let value = match &own {
@@ -344,7 +348,7 @@ fn pick_price(
                 origin: own.origin.clone(),
             }),
             // A repository could otherwise make an expensive model look cheap.
-            None => stack.pick_trusted(|file| file.price.as_ref().and_then(of)),
+            None => stack.pick_trusted(|file| file.price.as_ref().filter(|_| is_about(file)).and_then(of)),
         };
         check_value(
             value.as_ref(),

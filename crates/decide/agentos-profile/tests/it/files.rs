@@ -146,7 +146,7 @@ fn mistakes_name_the_place_and_what_was_meant() {
     assert!(!all.concat().contains("canary"));
     insta::assert_snapshot!(all.join("\n"), @r#"
     x.json:1:0: EOF while parsing a value [-]
-    x.json:1:2: invalid length 0, expected an object with 22 elements [-]
+    x.json:1:2: invalid length 0, expected an object with 23 elements [-]
     x.json:3:1: missing field `provider` [-]
     x.json:2:9: unknown field `modle`, expected one of `$schema`, `provider`, `name`, `adapter`, `base_url`, `api_key_ref`, `requires_key`, `model`, `mode`, `timeout_seconds`, `timeouts`, `edit_format`, `constrain`, `limit_field`, `omit`, `organization`, `client_id`, `http`, `program`, `price`, `params`, `capabilities`, `pool` [did you mean `model`?]
     x.json:1:27: unknown field `api_key`: a profile must not contain a key [-] [SetKey { provider: None, in_file: false }]
