@@ -266,7 +266,7 @@ def references(body):
 
 def public_key(line):
     """Returns the 51 bytes on the wire of a key in OpenSSH's text format."""
-    words = line.split()
+    words = re.split("[ \\t\\n\\f\\r]+", line)
     wire = decode64(words[words.index("ssh-ed25519") + 1])
     if wire[:-32] != b"\0\0\0\x0bssh-ed25519\0\0\0\x20":
         raise ValueError("no Ed25519 key")
@@ -619,7 +619,7 @@ def wrong_proof(body):
             return True
         parts = {"request": body["answers"]} | {name: agreed[there] for name, there in named.items()}
         parts["rendering"] = proof["rendering_sha256"]
-        if any(not part or any(c.isspace() or unicodedata.category(c) == "Cc" for c in part) for part in parts.values()):
+        if any(not isinstance(part, str) or not part or any(c.isspace() or unicodedata.category(c) == "Cc" for c in part) for part in parts.values()):
             return True
         statement = "agentos approval 1\n" + "".join(f"{name} {part}\n" for name, part in parts.items())
         return not holds(public_key(proof["key"]), decode64(proof["signature"]), statement.encode())
@@ -630,6 +630,8 @@ def wrong_proof(body):
 def paired_device(body):
     """Returns the key on the wire that a person pairs or revokes with this answer, and its standing. `None` for every other answer."""
     if not isinstance(body, dict) or not isinstance(body.get("device"), dict) or body.get("given") is not True:
+        return None
+    if body.get("answers") is not None:
         return None
     device = body["device"]
     if device.get("standing") not in ("paired", "revoked"):
@@ -790,16 +792,16 @@ class Verification:
 
     def take_device(self, at, body):
         """Notes the device that an answer pairs or revokes, and checks whose key signed an approval."""
-        found = paired_device(body)
-        if found and (len(self.devices) < MOST_DEVICES or found[0] in self.devices):
-            # Whoever has a revoked key may have it still, so a later pairing changes nothing.
-            if self.devices.get(found[0]) != "revoked":
-                self.devices[found[0]] = found[1]
         consent = body.get("consent") if isinstance(body, dict) else None
         if isinstance(consent, dict) and "proof" in consent and self.devices:
             # A tape of earlier versions names no device at all.
             if self.devices.get(public_key(consent["proof"]["key"])) != "paired":
                 self.tell("device-unknown", at)
+        found = paired_device(body)
+        if found and (len(self.devices) < MOST_DEVICES or found[0] in self.devices):
+            # Whoever has a revoked key may have it still, so a later pairing changes nothing.
+            if self.devices.get(found[0]) != "revoked":
+                self.devices[found[0]] = found[1]
 
     def take_checkpoint(self, at, record, known):
         """Checks the signature of a checkpoint, which ends its run."""

@@ -96,6 +96,8 @@ impl PairedKeys {
         };
         let key = text("/device/key").and_then(PublicKey::from_line);
         let is_given = body.get("given") == Some(&Value::Bool(true));
+        // An approval pairs no device.
+        let is_given = is_given && body.get("answers").is_none_or(Value::is_null);
         let Some(key) = key.filter(|_| is_given) else {
             return;
         };
@@ -186,9 +188,13 @@ mod tests {
             ("/device/standing", json!("trusted")),
             ("/device/key", json!("ssh-ed25519 AAAA")),
             ("/device", json!(["phone", &key, "paired"])),
+            ("/answers", json!("run-a")),
         ] {
             let mut changed = sound.clone();
-            *changed.pointer_mut(place).unwrap() = value;
+            match changed.pointer_mut(place) {
+                Some(member) => *member = value,
+                None => changed["answers"] = value,
+            }
             let mut keys = PairedKeys::default();
             keys.take(&changed);
             assert_eq!(keys.standing(&key), None, "{place}");

@@ -282,8 +282,10 @@ impl ChainReport {
 
     /// Checks whose key signed an approval, or notes which key a person pairs or revokes here.
     fn check_device(&mut self, at: u64, body: &Value) {
+        // First, so that an approval does not pair its own key.
+        let checked = self.devices.check_signer(body);
         self.devices.take(body);
-        match self.devices.check_signer(body) {
+        match checked {
             Ok(()) => {}
             Err((true, detail)) => {
                 self.findings
