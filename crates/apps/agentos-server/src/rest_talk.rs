@@ -1,7 +1,7 @@
 //! Conversations and models under `/api`.
 //!
-//! Owns: the mapping of these paths. Never: shows a token the sessions of another repository: a session belongs to the repository whose
-//! session it is, or which its tools read.
+//! Owns: the mapping of these paths. Never: shows a token another session than the one of its repository: any other may have
+//! talked about another repository.
 //!
 //! | path | who |
 //! |---|---|
@@ -49,7 +49,7 @@ pub async fn list_models(State(desk): State<SharedDesk>) -> RestAnswer {
 /// `GET /api/sessions`
 pub async fn list_sessions(State(desk): State<SharedDesk>, token: SentToken) -> RestAnswer {
     let sessions = desk.call(move |desk| match token {
-        Some(_) => desk.host.list_own_sessions(MOST_ROWS),
+        Some(_) => desk.host.list_own_session(),
         None => desk.host.list_sessions(MOST_ROWS),
     });
     Ok(rest::json(&sessions.await?))
@@ -64,8 +64,7 @@ pub async fn show_session(
     let key = parse_key(&key)?;
     let story = desk.call(move |desk| {
         let story = desk.host.show_session(&key)?;
-        let repository = story.settings.repository.as_deref();
-        let is_shown = token.is_none() || desk.host.owns_session(&key, repository);
+        let is_shown = token.is_none() || desk.host.owns_session(&key);
         require_shown(story, is_shown, &key)
     });
     Ok(rest::json(&story.await?))

@@ -39,7 +39,7 @@ pub struct TalkEvent {
     pub session: String,
     /// Place among the events of the turn, 1 for the first.
     pub number: u64,
-    /// True if the session belongs to the repository of the page.
+    /// True if the session is the session of the page's repository.
     #[serde(skip)]
     pub is_own: bool,
     /// The event.
@@ -66,6 +66,8 @@ pub enum TalkStep {
         /// The piece.
         text: String,
     },
+    /// The text so far was thinking.
+    TextWasThinking,
     /// The text so far does not count: another model answers, or the answer was cut off.
     Discarded {
         /// Code of the reason.
@@ -107,6 +109,7 @@ impl TalkStep {
         Some(match event {
             TurnEvent::Text { text } => Self::Text { text: text.clone() },
             TurnEvent::Thinking { text } => Self::Thinking { text: text.clone() },
+            TurnEvent::TextWasThinking => Self::TextWasThinking,
             TurnEvent::Discarded { reason } => Self::Discarded {
                 reason: reason.clone(),
             },
@@ -218,7 +221,7 @@ impl OpenTurn {
         self.changes.subscribe()
     }
 
-    /// Notes that the turn begins. `is_own` says whether the session belongs to the repository of the page.
+    /// Notes that the turn begins. `is_own` says whether the session is the one of the page's repository.
     pub fn begin(&self, is_own: bool) {
         lock(&self.sent).is_own = is_own;
         self.send_step(TalkStep::Begun {

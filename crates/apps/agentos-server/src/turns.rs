@@ -84,7 +84,7 @@ fn take_turn(
     let provider = choose_model(&mut conversation, &order.model)?;
     let message = conversation.make_message(&order.text, &[])?;
     let settings = conversation.state().settings();
-    turn.begin(host.owns_session(&order.key, settings.repository.as_deref()));
+    turn.begin(host.owns_session(&order.key));
     let tools = match settings.repository {
         Some(_) => ToolChoice::Repository,
         None => ToolChoice::Nothing,

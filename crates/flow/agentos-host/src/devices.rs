@@ -211,6 +211,14 @@ impl Host {
         }
     }
 
+    /// Requires that signatures of a key count now.
+    ///
+    /// # Errors
+    /// If its device is not paired, or was revoked.
+    pub(crate) fn require_paired(&self, key: &str) -> Result<(), EffectError> {
+        self.find_device(key).map(drop)
+    }
+
     /// Finds the paired device with a key.
     fn find_device(&self, key: &str) -> Result<(PairedDevice, PublicKey), EffectError> {
         let unknown = || refuse("unknown-device", "this device is not paired");

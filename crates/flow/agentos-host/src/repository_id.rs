@@ -81,22 +81,15 @@ impl Host {
             .map_or_else(SessionKey::default, |known| known.session())
     }
 
-    /// Returns true if a session belongs to the repository of the host: it is the session of the repository, or its tools read the
-    /// repository, whose folder is `repository`.
+    /// Returns true if a session is the session of the host's repository. Any other session may have talked about another repository before.
     #[must_use]
-    pub fn owns_session(&self, key: &SessionKey, repository: Option<&str>) -> bool {
+    pub fn owns_session(&self, key: &SessionKey) -> bool {
         self.known_repository()
-            .is_some_and(|known| known.owns_session(key, repository))
+            .is_some_and(|known| known.session() == *key)
     }
 }
 
 impl KnownRepository {
-    /// Returns true if a session belongs to the repository, as [`Host::owns_session`] says.
-    pub(crate) fn owns_session(&self, key: &SessionKey, repository: Option<&str>) -> bool {
-        // The session has the folder as git names it, which may be a link.
-        self.session() == *key || repository.is_some_and(|folder| real_path(Path::new(folder)) == self.folder)
-    }
-
     /// Returns the session of the repository, such as `repository:shop.1f0c9a7b5e3d2468`.
     fn session(&self) -> SessionKey {
         let id: String = self.id.chars().take(SHORT_ID).collect();

@@ -118,6 +118,8 @@ pub(crate) async fn approve_request(
         })),
         // What a device signs does not say that withheld text is released, so it stays withheld.
         ApprovalMode::Signed(ConsentAnswer::Yes { hashes, who, how, .. }, proof) => {
+            // The device may have been revoked while the run waited.
+            host.require_paired(&proof.key)?;
             let mut consent = consent_of(&who, &how, &hashes);
             consent.proof = Some(proof);
             ApprovalConsent::Seen(Box::new(consent))

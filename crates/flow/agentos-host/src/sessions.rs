@@ -167,31 +167,22 @@ impl Host {
         })
     }
 
-    /// Lists the sessions that belong to the repository of the host, the last used first.
+    /// Lists the session of the host's repository alone, if it has begun.
     ///
     /// # Errors
     /// If the ledger cannot be read.
-    pub fn list_own_sessions(&self, most: usize) -> Result<SessionList, EffectError> {
-        let (Some(known), Some(database)) = (self.known_repository(), Ledger::open_existing(self)?) else {
-            return Ok(SessionList {
-                version: 1,
-                sessions: Vec::new(),
-                all: 0,
-            });
+    pub fn list_own_session(&self) -> Result<SessionList, EffectError> {
+        let row = match (self.known_repository(), Ledger::open_existing(self)?) {
+            (Some(_), Some(database)) => database
+                .find_session(self.usual_session().as_str())
+                .map_err(|error| store_error(&error))?,
+            (_, _) => None,
         };
-        let (mut sessions, _) = database
-            .list_sessions(usize::MAX >> 1)
-            .map_err(|error| store_error(&error))?;
-        sessions.retain(|row| {
-            let key = SessionKey::parse(&row.session);
-            key.is_ok_and(|key| known.owns_session(&key, row.repository.as_deref()))
-        });
-        let all = sessions.len() as u64;
-        sessions.truncate(most);
+        let sessions = self.read_titles(row.into_iter().collect())?;
         Ok(SessionList {
             version: 1,
-            sessions: self.read_titles(sessions)?,
-            all,
+            all: sessions.len() as u64,
+            sessions,
         })
     }
 

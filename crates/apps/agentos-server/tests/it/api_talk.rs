@@ -64,14 +64,15 @@ fn a_token_sees_the_conversations_of_its_repository_alone() {
         (202, r#"{"session":"conversation:plain","version":1}"#)
     );
     read_answer(&service, "conversation:plain");
+    let own = service.usual_session();
     let (status, body) = say(
         &service,
-        "own",
+        &own,
         &json!({"text": "Look.", "model": "mine", "reads": true}),
     );
     assert_eq!(status, 202, "{body}");
-    let story = read_answer(&service, "conversation:own");
-    assert_eq!(story["session"], "conversation:own");
+    let story = read_answer(&service, &own);
+    assert_eq!(story["session"], own.as_str());
 
     let (_, listed) = read_as_program(&service, "/api/sessions");
     let names: Vec<&str> = listed["sessions"]
@@ -80,8 +81,8 @@ fn a_token_sees_the_conversations_of_its_repository_alone() {
         .iter()
         .map(|row| row["session"].as_str().unwrap())
         .collect();
-    assert_eq!((names, &listed["all"]), (vec!["conversation:own"], &json!(1)));
-    assert_eq!(read_as_program(&service, "/api/sessions/own").0, 200);
+    assert_eq!((names, &listed["all"]), (vec![own.as_str()], &json!(1)));
+    assert_eq!(read_as_program(&service, &format!("/api/sessions/{own}")).0, 200);
     let (hidden, refused) = read_as_program(&service, "/api/sessions/plain");
     let (missing, unknown) = read_as_program(&service, "/api/sessions/missing");
     assert_eq!(
@@ -102,7 +103,7 @@ fn a_token_sees_the_conversations_of_its_repository_alone() {
         .take_while(|step| step["step"] != "ended")
         .collect();
     assert!(
-        steps.iter().all(|step| step["session"] == "conversation:own"),
+        steps.iter().all(|step| step["session"] == own.as_str()),
         "{steps:?}"
     );
     assert_eq!(

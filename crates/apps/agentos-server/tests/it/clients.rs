@@ -108,10 +108,10 @@ fn one_model_answers_both_kinds_of_clients() {
     assert_eq!(asked[0]["max_tokens"], 50);
     assert_eq!(asked[1]["model"], "other-model");
 
-    // Both calls are in the ledger, as every other call is.
-    let cost = service.call("GET", "/api/cost?by=session", "").body;
+    // Both calls are in the ledger, as every other call is. The price is about the model that the profile names.
+    let cost = service.call("GET", "/api/cost", "").body;
     assert!(
-        cost.contains("\"calls\":2") && cost.contains("\"cost_usd\":\"0.000028\""),
+        cost.contains("\"calls\":2") && cost.contains("\"cost_usd\":\"0.000014\",\"calls\":2,\"unknown\":1"),
         "{cost}"
     );
 }

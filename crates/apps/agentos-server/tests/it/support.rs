@@ -341,6 +341,13 @@ impl Drop for Service {
     }
 }
 
+impl Service {
+    /// Returns the name of the session of the repository.
+    pub fn usual_session(&self) -> String {
+        open_host(&self.cli, self.repo.path()).usual_session().to_string()
+    }
+}
+
 fn open_host(cli: &Cli, folder: &Path) -> Host {
     let vars = [("HOME".to_owned(), cli.home().display().to_string())];
     Host::new(Environment::new(vars, folder.to_owned()))

@@ -172,8 +172,7 @@ impl BudgetGuard {
             return refusal;
         };
         refusal.hint(format!(
-            "a token of the service has ${TOKEN_LIMIT} a day for models that cost; give it a budget of its own: `agentos budget set \
-             20usd/day --session {counted}`, or in calls: `agentos budget set 500calls/day --session {counted}`"
+            "a token of the service has ${TOKEN_LIMIT} a day for models that cost, until a budget of the session `{counted}` is set"
         ))
     }
 
