@@ -35,6 +35,11 @@ const ANSWERS: [&str; 2] = [
 /// Ends of thinking whose beginning was a part of the prompt, as in the templates of DeepSeek and Qwen.
 const UNOPENED: [&str; 2] = ["</think>", "</thinking>"];
 
+/// Beginning of the marks of which [`UNOPENED`] are the ends.
+const OPENED: &str = "<think";
+/// Most blank text before the first word in which a mark is looked for, in bytes.
+const LONGEST_BLANK: usize = 4 << 10;
+
 /// Place in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TextPlace {
@@ -62,15 +67,53 @@ pub(crate) enum TextPart {
 pub(crate) struct TextReader<'a> {
     offered: Vec<&'a str>,
     place: TextPlace,
-    /// Text that is not decided yet.
+    /// Text of which the part from byte `from` on is not decided yet.
     held: String,
-    /// The last line of the answer so far.
-    line: String,
+    from: usize,
+    line: LastLine,
     in_fence: bool,
     /// True if an end of thinking without its beginning may still come.
     may_be_unopened: bool,
     /// True behind a mark.
     is_marked: bool,
+}
+
+/// Facts about the last line of the answer so far. A line can be as long as an answer, so it is not kept.
+#[derive(Debug, Default)]
+struct LastLine {
+    is_begun: bool,
+    /// The first three letters after blanks, which may open a fence.
+    start: String,
+    backticks: usize,
+    /// The last bytes, in which a mark may begin.
+    tail: String,
+}
+
+impl LastLine {
+    /// Adds text of the line.
+    fn push(&mut self, text: &str) {
+        self.is_begun |= !text.is_empty();
+        let missing = 3 - self.start.chars().count().min(3);
+        let is_blank = self.start.is_empty();
+        let letters = text
+            .chars()
+            .skip_while(|letter| is_blank && letter.is_whitespace());
+        self.start.extend(letters.take(missing));
+        self.backticks += text.matches('`').count();
+        self.tail = last_bytes(&self.join(text), OPENED.len()).to_owned();
+    }
+
+    /// Returns a text with the end of the line before it.
+    fn join(&self, text: &str) -> String {
+        format!("{}{text}", self.tail)
+    }
+}
+
+/// Returns the end of a text: at most so many bytes.
+fn last_bytes(text: &str, most: usize) -> &str {
+    let from = text.len().saturating_sub(most);
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at));
+    text.get(from.unwrap_or(text.len())..).unwrap_or_default()
 }
 
 impl<'a> TextReader<'a> {
@@ -80,7 +123,8 @@ impl<'a> TextReader<'a> {
             offered,
             place: TextPlace::Start,
             held: String::new(),
-            line: String::new(),
+            from: 0,
+            line: LastLine::default(),
             in_fence: false,
             may_be_unopened: true,
             is_marked: false,
@@ -107,6 +151,9 @@ impl<'a> TextReader<'a> {
         }
         self.held.push_str(&text);
         while self.decide(&mut parts) {}
+        // Once for all that was decided: each time, a text of many lines would be moved as often as it has lines.
+        self.held.drain(..self.from);
+        self.from = 0;
         if !calls.is_empty() {
             self.release(&mut parts);
             parts.push(TextPart::Piece(ChatPiece {
@@ -117,11 +164,16 @@ impl<'a> TextReader<'a> {
         parts
     }
 
+    /// Returns the text that is not decided yet.
+    fn rest(&self) -> &str {
+        self.held.get(self.from..).unwrap_or_default()
+    }
+
     /// Returns what is left at the end of the answer.
     pub(crate) fn finish(&mut self) -> Vec<TextPart> {
         let mut parts = Vec::new();
         if self.place == TextPlace::Call
-            && let Some(calls) = read_calls(&self.held, &self.offered)
+            && let Some(calls) = read_calls(self.rest(), &self.offered)
         {
             self.held.clear();
             parts.push(TextPart::Piece(ChatPiece {
@@ -136,7 +188,9 @@ impl<'a> TextReader<'a> {
 
     /// Shows the text that is not decided yet as its place says.
     fn release(&mut self, parts: &mut Vec<TextPart>) {
-        let held = std::mem::take(&mut self.held);
+        let held = self.rest().to_owned();
+        self.held.clear();
+        self.from = 0;
         match self.place {
             TextPlace::Thinking(_) => parts.extend(thinking(&held)),
             TextPlace::Start | TextPlace::Text | TextPlace::Call => self.show(&held, parts),
@@ -145,7 +199,7 @@ impl<'a> TextReader<'a> {
 
     /// Decides the next part of the held text. Returns false if nothing more can be decided yet.
     fn decide(&mut self, parts: &mut Vec<TextPart>) -> bool {
-        if self.held.is_empty() {
+        if self.rest().is_empty() {
             return false;
         }
         match self.place {
@@ -157,18 +211,15 @@ impl<'a> TextReader<'a> {
     }
 
     fn decide_start(&mut self) -> bool {
-        let start = self.held.trim_start();
-        let found = THOUGHTS.iter().find(|(open, _)| start.starts_with(open));
-        if let Some((open, end)) = found {
-            self.held = start.get(open.len()..).unwrap_or_default().to_owned();
-            self.place = TextPlace::Thinking(end);
-            self.is_marked = true;
-            self.may_be_unopened = false;
-            return true;
-        }
-        if let Some(mark) = ANSWERS.iter().find(|mark| start.starts_with(**mark)) {
-            self.held = start.get(mark.len()..).unwrap_or_default().to_owned();
-            self.place = TextPlace::Text;
+        let start = self.rest().trim_start();
+        let from = self.held.len() - start.len();
+        let thought = THOUGHTS.iter().find(|(open, _)| start.starts_with(open));
+        let thought = thought.map(|(open, end)| (open.len(), TextPlace::Thinking(end)));
+        let answer = ANSWERS.iter().find(|mark| start.starts_with(**mark));
+        let answer = answer.map(|mark| (mark.len(), TextPlace::Text));
+        if let Some((length, place)) = thought.or(answer) {
+            self.from = from + length;
+            self.place = place;
             self.is_marked = true;
             self.may_be_unopened = false;
             return true;
@@ -180,7 +231,10 @@ impl<'a> TextReader<'a> {
             .chain(&ANSWERS)
             .chain(&CALL_MARKS);
         let mut marks = marks.filter(|mark| may_call || !CALL_MARKS.contains(mark));
-        if start.is_empty() || marks.any(|mark| mark.len() > start.len() && mark.starts_with(start)) {
+        let may_begin = start.is_empty() && self.rest().len() < LONGEST_BLANK;
+        if may_begin
+            || marks.any(|mark| !start.is_empty() && mark.len() > start.len() && mark.starts_with(start))
+        {
             return false;
         }
         if may_call
@@ -191,94 +245,96 @@ impl<'a> TextReader<'a> {
         }
         // Blank lines between thinking and answer belong to the marks.
         if self.is_marked {
-            self.held = start.to_owned();
+            self.from = from;
         }
         self.place = TextPlace::Text;
         true
     }
 
     fn decide_thinking(&mut self, end: &str, parts: &mut Vec<TextPart>) -> bool {
-        if let Some((inside, after)) = self.held.split_once(end) {
-            parts.extend(thinking(inside));
-            self.held = after.trim_start().to_owned();
+        if let Some((inside, after)) = self.rest().split_once(end) {
+            let (inside, left) = (thinking(inside), after.trim_start().len());
+            parts.extend(inside);
+            self.from = self.held.len() - left;
             self.place = TextPlace::Start;
             return true;
         }
-        let kept = partial_end(&self.held, &[end]);
-        let shown = self.held.len() - kept;
-        let rest = self.held.split_off(shown);
-        let inside = std::mem::replace(&mut self.held, rest);
-        parts.extend(thinking(&inside));
+        let shown = self.rest().len() - partial_end(self.rest(), &[end]);
+        parts.extend(self.rest().get(..shown).and_then(thinking));
+        self.from += shown;
         false
     }
 
     /// Decides the text up to the end of its line.
     fn decide_text(&mut self, parts: &mut Vec<TextPart>) -> bool {
-        let at_line_start = self.line.is_empty();
-        if at_line_start && !self.in_fence && !self.offered.is_empty() {
-            if CALL_MARKS.iter().any(|mark| self.held.starts_with(mark)) {
+        if !self.line.is_begun && !self.in_fence && !self.offered.is_empty() {
+            if CALL_MARKS.iter().any(|mark| self.rest().starts_with(mark)) {
                 self.place = TextPlace::Call;
                 return false;
             }
-            if CALL_MARKS.iter().any(|mark| mark.starts_with(self.held.as_str())) {
+            if CALL_MARKS.iter().any(|mark| mark.starts_with(self.rest())) {
                 return false;
             }
         }
-        if let Some((before, after)) = self.find_unopened() {
-            self.held = after;
+        if let Some((at, behind)) = self.find_unopened() {
+            let before = self.rest().get(..at).unwrap_or_default().to_owned();
+            let left = self.rest().get(behind..).unwrap_or_default().trim_start().len();
+            // As text first: the key is looked for in what was shown and in this together.
+            self.show(&before, parts);
+            parts.push(TextPart::WasThinking);
+            self.from = self.held.len() - left;
             self.is_marked = true;
-            self.line.clear();
+            self.line = LastLine::default();
             self.may_be_unopened = false;
             self.place = TextPlace::Start;
-            parts.push(TextPart::WasThinking);
-            parts.extend(thinking(&before));
             return true;
         }
-        let line_end = self.held.find('\n').map_or(self.held.len(), |at| at + 1);
-        let kept = match self.may_be_unopened && line_end == self.held.len() {
-            true => partial_end(&self.held, &UNOPENED),
-            false => 0,
+        let rest = self.rest();
+        let line_end = rest.find('\n').map_or(rest.len(), |at| at + 1);
+        let kept = if self.may_be_unopened && line_end == rest.len() {
+            partial_end(rest, &UNOPENED)
+        } else {
+            0
         };
-        let rest = self.held.split_off(line_end - kept);
-        let shown = std::mem::replace(&mut self.held, rest);
+        let shown = rest.get(..line_end - kept).unwrap_or_default().to_owned();
+        self.from += shown.len();
         self.show(&shown, parts);
         kept == 0
     }
 
-    /// Returns the text before and behind an end of thinking whose beginning was a part of the prompt.
-    fn find_unopened(&self) -> Option<(String, String)> {
+    /// Returns the bytes before and behind an end of thinking whose beginning was a part of the prompt. `None` if the line has no such end.
+    fn find_unopened(&self) -> Option<(usize, usize)> {
         if !self.may_be_unopened || self.in_fence {
             return None;
         }
-        let line = self.held.split('\n').next()?;
+        let line = self.rest().split('\n').next()?;
         let (mark, at) = UNOPENED.iter().find_map(|mark| Some((mark, line.find(mark)?)))?;
-        let before = format!("{}{}", self.line, line.get(..at)?);
+        let text = line.get(..at)?;
+        let before = self.line.join(text);
         // In quotes the mark is what the sentence is about.
-        let is_quoted = before.matches('`').count() % 2 == 1 || before.ends_with(['"', '\'']);
-        let after = self.held.get(at + mark.len()..)?;
-        let is_opened = before.contains("<think");
-        (!is_quoted && !is_opened).then(|| {
-            (
-                line.get(..at).unwrap_or_default().to_owned(),
-                after.trim_start().to_owned(),
-            )
-        })
+        let backticks = self.line.backticks + text.matches('`').count();
+        let is_quoted = backticks % 2 == 1 || before.ends_with(['"', '\'']);
+        (!is_quoted && !before.contains(OPENED)).then_some((at, at + mark.len()))
     }
 
     /// Shows a piece of the answer, and follows its lines and fences.
     fn show(&mut self, text: &str, parts: &mut Vec<TextPart>) {
         for piece in text.split_inclusive('\n') {
-            self.line.push_str(piece);
             // An end has its beginning in the text then, and both are what the text is about.
-            self.may_be_unopened &= !self.line.contains("<think");
-            if self.line.ends_with('\n') {
-                let line = self.line.trim_start();
-                self.in_fence ^= line.starts_with("```") || line.starts_with("~~~");
-                self.line.clear();
+            self.may_be_unopened = self.may_be_unopened && !self.line.join(piece).contains(OPENED);
+            self.line.push(piece);
+            if piece.ends_with('\n') {
+                let line = std::mem::take(&mut self.line);
+                self.in_fence ^= matches!(line.start.as_str(), "```" | "~~~");
             }
         }
-        if !text.is_empty() {
-            parts.push(TextPart::Piece(ChatPiece::from_text(text)));
+        match parts.last_mut() {
+            // One part for all lines that are decided together.
+            Some(TextPart::Piece(last)) if last.thoughts.is_empty() && last.calls.is_empty() => {
+                last.text.push_str(text);
+            }
+            _ if text.is_empty() => {}
+            _ => parts.push(TextPart::Piece(ChatPiece::from_text(text))),
         }
     }
 }

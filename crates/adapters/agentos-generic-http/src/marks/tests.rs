@@ -82,3 +82,26 @@ fn marks_are_found_wherever_they_are_split() {
         r#""{\"name\": \"list\"}" thought "" calls []"#
     );
 }
+
+#[test]
+fn many_lines_are_one_part_and_a_long_line_is_not_kept() {
+    let mut reader = TextReader::new(Vec::new());
+    let lines = reader.add_piece(ChatPiece::from_text("a line\n".repeat(1000)));
+    assert_eq!(lines.len(), 1);
+    for _ in 0..1000 {
+        reader.add_piece(ChatPiece::from_text("`é".repeat(100)));
+    }
+    assert!(reader.held.len() + reader.line.start.len() + reader.line.tail.len() < 20);
+    assert_eq!(reader.line.backticks, 100_000);
+}
+
+#[test]
+fn text_before_an_end_of_thinking_is_shown_and_taken_back() {
+    let mut reader = TextReader::new(Vec::new());
+    let mut parts = reader.add_piece(ChatPiece::from_text("a key: sk-loc"));
+    parts.extend(reader.add_piece(ChatPiece::from_text("al</think>Hello")));
+    parts.extend(reader.finish());
+    let texts = ["a key: sk-loc", "al", "Hello"].map(|text| TextPart::Piece(ChatPiece::from_text(text)));
+    let [first, second, answer] = texts;
+    assert_eq!(parts, [first, second, TextPart::WasThinking, answer]);
+}
