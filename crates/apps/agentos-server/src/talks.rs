@@ -47,91 +47,23 @@ pub struct TalkEvent {
     pub event: TalkStep,
 }
 
-/// Step of a turn. Texts are untrusted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "step", rename_all = "kebab-case")]
+/// Step of a turn: its beginning, its end, and each event between them.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum TalkStep {
     /// The turn begins.
     Begun {
         /// Message of the person.
         question: String,
     },
-    /// Piece of the model's text.
-    Text {
-        /// The piece.
-        text: String,
-    },
-    /// Piece of the model's thinking.
-    Thinking {
-        /// The piece.
-        text: String,
-    },
-    /// The text so far was thinking.
-    TextWasThinking,
-    /// The text so far does not count: another model answers, or the answer was cut off.
-    Discarded {
-        /// Code of the reason.
-        reason: String,
-    },
-    /// Note of this program.
-    Note {
-        /// The note.
-        note: String,
-    },
-    /// A tool is called.
-    ToolBegun {
-        /// Id of the call.
-        id: String,
-        /// Name of the tool.
-        name: String,
-        /// Arguments.
-        arguments: serde_json::Value,
-    },
-    /// The call has ended.
-    ToolEnded {
-        /// Id of the call.
-        id: String,
-        /// Name of the tool.
-        name: String,
-        /// True if it failed.
-        is_error: bool,
-    },
     /// The turn has ended.
     Ended {
         /// Reason why there is no answer. `None` if there is one.
         failure: Option<String>,
     },
-}
-
-impl TalkStep {
-    /// Returns the step of an event. `None` for counts, which the session shows.
-    fn from_event(event: &TurnEvent) -> Option<Self> {
-        Some(match event {
-            TurnEvent::Text { text } => Self::Text { text: text.clone() },
-            TurnEvent::Thinking { text } => Self::Thinking { text: text.clone() },
-            TurnEvent::TextWasThinking => Self::TextWasThinking,
-            TurnEvent::Discarded { reason } => Self::Discarded {
-                reason: reason.clone(),
-            },
-            TurnEvent::Note { note } => Self::Note { note: note.clone() },
-            TurnEvent::ToolBegun { id, name, arguments } => Self::ToolBegun {
-                id: id.clone(),
-                name: name.clone(),
-                arguments: arguments.clone(),
-            },
-            TurnEvent::ToolEnded {
-                id, name, is_error, ..
-            } => Self::ToolEnded {
-                id: id.clone(),
-                name: name.clone(),
-                is_error: *is_error,
-            },
-            TurnEvent::Compressed(_) => Self::Note {
-                note: "summarized earlier messages".to_owned(),
-            },
-            TurnEvent::Gauge(_) | TurnEvent::Usage(_) => return None,
-        })
-    }
+    /// Event of the turn, as `agentos chat send --json` shows it.
+    #[serde(untagged)]
+    Event(TurnEvent),
 }
 
 /// Turn of a session.
@@ -244,9 +176,7 @@ impl OpenTurn {
 
     /// Adds an event of the turn.
     pub fn add_event(&self, event: TurnEvent) {
-        if let Some(step) = TalkStep::from_event(&event) {
-            self.send_step(step);
-        }
+        self.send_step(TalkStep::Event(event.clone()));
         self.change_text(|text| match event {
             TurnEvent::Text { text: piece } => text.text.push_str(&piece),
             TurnEvent::Discarded { .. } | TurnEvent::TextWasThinking => {

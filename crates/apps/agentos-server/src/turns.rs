@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    Conversation, EffectError, ProviderChoice, ToolChoice, TurnLimits, TurnSpec, block_on, find_turn_fault,
+    Conversation, EffectError, ProviderChoice, TurnLimits, TurnSpec, block_on, find_turn_fault,
 };
 use agentos_ledger::{SessionKey, SessionSettings};
 use axum::http::StatusCode;
@@ -83,18 +83,12 @@ fn take_turn(
     }
     let provider = choose_model(&mut conversation, &order.model)?;
     let message = conversation.make_message(&order.text, &[])?;
-    let settings = conversation.state().settings();
     turn.begin(host.owns_session(&order.key));
-    let tools = match settings.repository {
-        Some(_) => ToolChoice::Repository,
-        None => ToolChoice::Nothing,
-    };
     let mut emit = |event| turn.add_event(event);
     let work = conversation.take_turn(TurnSpec {
         provider,
         message,
         limits: TurnLimits::default(),
-        tools,
         emit: &mut emit,
         cancel: Box::pin(turn.stop.notified()),
     });
@@ -105,7 +99,7 @@ fn take_turn(
 /// Returns what the turn asks, and remembers it for the next ones if the person named another one.
 fn choose_model(conversation: &mut Conversation, named: &str) -> Result<ProviderChoice, EffectError> {
     let host = conversation.host().clone();
-    let remembered = name_model(conversation.state().settings());
+    let remembered = conversation.state().settings().model_name();
     let named = Some(named.to_owned()).filter(|named| !named.is_empty());
     let wanted = named.clone().or_else(|| remembered.clone());
     let choice = host.read_settings()?.complete_choice(
@@ -123,13 +117,4 @@ fn choose_model(conversation: &mut Conversation, named: &str) -> Result<Provider
         conversation.change_settings(settings)?;
     }
     Ok(choice)
-}
-
-/// Returns the model of a session's next turn as a person would type it. `None` if it has none yet.
-pub fn name_model(settings: &SessionSettings) -> Option<String> {
-    let provider = settings.provider.as_ref()?;
-    Some(match &settings.model {
-        Some(model) => format!("{provider}/{model}"),
-        None => provider.clone(),
-    })
 }

@@ -75,8 +75,6 @@ pub struct TurnSpec<'a> {
     pub message: ChatMessage,
     /// Limits of the turn.
     pub limits: TurnLimits,
-    /// Tools that the model may call.
-    pub tools: ToolChoice,
     /// Receiver of the turn's events. Must not block.
     pub emit: &'a mut (dyn FnMut(TurnEvent) + Send),
     /// Becomes ready when the user wishes to stop.
@@ -98,17 +96,6 @@ pub struct TurnReport {
     pub gauge: Option<WindowGauge>,
     /// Reason in one sentence why there is no answer. `None` if there is one.
     pub message: Option<String>,
-}
-
-/// Tools that a model is offered in a turn, besides those of the session's toolboxes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ToolChoice {
-    /// No tool.
-    #[default]
-    Nothing,
-    /// Tools that read the base commit of the host's repository as far as policy shows it to the provider, and one that proposes a
-    /// change.
-    Repository,
 }
 
 /// Returns the error of a turn that ended without an answer. `None` if it has one, or the user stopped it.

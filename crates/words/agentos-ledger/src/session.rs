@@ -90,6 +90,18 @@ pub struct SessionSettings {
     pub toolboxes: Vec<String>,
 }
 
+impl SessionSettings {
+    /// Returns the provider and model of the next turn as a person would type them. `None` if the user's default is meant.
+    #[must_use]
+    pub fn model_name(&self) -> Option<String> {
+        let provider = self.provider.as_ref()?;
+        Some(match &self.model {
+            Some(model) => format!("{provider}/{model}"),
+            None => provider.clone(),
+        })
+    }
+}
+
 /// Pinned text, by its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PinRef {

@@ -12,7 +12,7 @@ use crate::args::chat::{
     ChatDeleteArgs, ChatExportArgs, ChatForkArgs, ChatListArgs, ChatSearchArgs, ChatShowArgs,
     ChatSummarizeArgs, ChatTitleArgs, ExportFormat, SessionArg, complete_choice,
 };
-use crate::commands::chat_turn::{SummaryResult, parse_session, remembered_provider, summarize};
+use crate::commands::chat_turn::{SummaryResult, parse_session, summarize};
 use crate::commands::log::layout_of;
 use crate::escape;
 use crate::exit::Exit;
@@ -102,7 +102,7 @@ pub fn restore_session(app: &App, args: &SessionArg) -> Done {
 pub fn summarize_session(app: &App, args: &ChatSummarizeArgs) -> Done {
     let key = parse_session(app, args.session.as_deref())?;
     let mut conversation = app.host.open_existing_conversation(&key)?;
-    let remembered = remembered_provider(&conversation);
+    let remembered = conversation.state().settings().model_name();
     let provider = args.provider.as_deref().or(remembered.as_deref());
     let choice = complete_choice(app, provider, &args.over, None)?;
     match summarize(app, &mut conversation, choice)? {

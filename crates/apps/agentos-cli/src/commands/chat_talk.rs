@@ -18,8 +18,7 @@ use crate::commands::chat::AnswerLook;
 use crate::commands::chat_input::{TalkInput, TypedMessage};
 use crate::commands::chat_sessions::write_export;
 use crate::commands::chat_turn::{
-    SummaryResult, add_toolboxes, list_waiting, parse_session, remembered_provider, show_summary, summarize,
-    take_turn,
+    SummaryResult, add_toolboxes, list_waiting, parse_session, show_summary, summarize, take_turn,
 };
 use crate::commands::chat_words::{CommandWord, format_help, parse_command};
 use crate::commands::{approve, undo};
@@ -37,7 +36,7 @@ pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
     let mut conversation = app
         .host
         .open_conversation(&parse_session(app, args.session.as_deref())?)?;
-    let remembered = remembered_provider(&conversation);
+    let remembered = conversation.state().settings().model_name();
     let mut talk = Talk {
         app,
         args,

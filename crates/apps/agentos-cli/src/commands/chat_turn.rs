@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentos_host::{
     Conversation, EffectError, FinishedTurn, ProviderChoice, RunId, SessionState, SummaryEnd, SummarySpec,
-    ToolChoice, TurnEvent, TurnLimits, TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
+    TurnEvent, TurnLimits, TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
 };
 use agentos_ledger::{CompressionReceipt, SessionKey, TurnEnd, sum_costs};
 use agentos_model::{ChatEvent, ChatMessage, ThoughtPiece};
@@ -56,7 +56,7 @@ pub fn parse_session(app: &App, name: Option<&str>) -> Result<SessionKey, Effect
 pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
     let key = parse_session(app, Some(session))?;
     let mut conversation = app.host.open_conversation(&key)?;
-    let remembered = remembered_provider(&conversation);
+    let remembered = conversation.state().settings().model_name();
     let choice = args.flags.complete_choice(app, remembered.as_deref())?;
     if let Some(system) = &args.flags.system {
         conversation.set_system(Some(system))?;
@@ -97,16 +97,6 @@ pub fn add_toolboxes(conversation: &mut Conversation, names: &[String]) -> Resul
     conversation.set_toolboxes(&all)
 }
 
-/// Returns the provider and model that a session asked last, as the user would type them. `None` if it asked none.
-pub fn remembered_provider(conversation: &Conversation) -> Option<String> {
-    let settings = conversation.state().settings();
-    let provider = settings.provider.as_ref()?;
-    Some(match &settings.model {
-        Some(model) => format!("{provider}/{model}"),
-        None => provider.clone(),
-    })
-}
-
 /// Takes a turn and shows it as it happens.
 ///
 /// # Errors
@@ -120,10 +110,6 @@ pub fn take_turn(
 ) -> Result<ShownTurn, EffectError> {
     let stop = Arc::new(Notify::new());
     let _guard = app.signals.guard_turn(&stop);
-    let tools = match conversation.state().settings().repository {
-        Some(_) => ToolChoice::Repository,
-        None => ToolChoice::Nothing,
-    };
     let look = AnswerLook {
         whole: app.host.find_pool(Some(provider.provider.name())).is_ok(),
         ..look
@@ -135,7 +121,6 @@ pub fn take_turn(
             provider,
             message,
             limits: TurnLimits::default(),
-            tools,
             emit: &mut emit,
             cancel: Box::pin(async move { stop.notified().await }),
         });

@@ -7,9 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use agentos_host::{
-    Environment, Host, ModelProcesses, ProviderChoice, ToolChoice, TurnLimits, TurnSpec, block_on,
-};
+use agentos_host::{Environment, Host, ModelProcesses, ProviderChoice, TurnLimits, TurnSpec, block_on};
 use agentos_ledger::{SessionKey, TurnEnd};
 use agentos_model::{ChatEvent, ChatMessage, ChatRequest, ChatStream, Model};
 use agentos_programs::{Host as HostProgram, HostedModel, ModelProcess, ProcessLimits};
@@ -522,7 +520,6 @@ fn a_turn_that_is_stopped_before_it_begins_asks_the_server_nothing() {
         provider,
         message,
         limits: TurnLimits::default(),
-        tools: ToolChoice::Nothing,
         emit: &mut emit,
         cancel: Box::pin(std::future::ready(())),
     });

@@ -23,7 +23,7 @@ use crate::desk::{ServiceDesk, SharedDesk};
 use crate::fault::RequestFault;
 use crate::marked_text::mark;
 use crate::talks::{OpenTurn, TurnText};
-use crate::turns::{self, TurnOrder, name_model, parse_key};
+use crate::turns::{self, TurnOrder, parse_key};
 
 #[derive(Template)]
 #[template(path = "sessions.html")]
@@ -228,7 +228,7 @@ impl SessionPage {
             messages: story.map(show_messages).unwrap_or_default(),
             model: mark(
                 &story
-                    .and_then(|story| name_model(&story.settings))
+                    .and_then(|story| story.settings.model_name())
                     .unwrap_or_default(),
             ),
             models: Vec::new(),

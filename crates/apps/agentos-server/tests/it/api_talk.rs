@@ -99,15 +99,15 @@ fn a_token_sees_the_conversations_of_its_repository_alone() {
 
     let steps: Vec<Value> = lines
         .filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok())
-        .filter(|data| data.get("step").is_some())
-        .take_while(|step| step["step"] != "ended")
+        .filter(|data| data.get("number").is_some())
+        .take_while(|step| step["type"] != "ended")
         .collect();
     assert!(
         steps.iter().all(|step| step["session"] == own.as_str()),
         "{steps:?}"
     );
     assert_eq!(
-        (&steps[0]["step"], &steps[0]["question"]),
+        (&steps[0]["type"], &steps[0]["question"]),
         (&json!("begun"), &json!("Look."))
     );
     let is_answer = |step: &Value| {

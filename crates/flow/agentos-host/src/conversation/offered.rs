@@ -4,7 +4,7 @@
 
 use agentos_engine::ports::EffectError;
 
-use super::{Conversation, ToolChoice};
+use super::Conversation;
 use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
 use crate::options::SessionOptions;
 use crate::proposals::ModelFacts;
@@ -30,31 +30,19 @@ impl Conversation {
     }
 
     /// Returns the tools of a turn.
-    pub(super) async fn offer_tools(
-        &mut self,
-        choice: ToolChoice,
-        author: &ModelFacts,
-    ) -> Result<SessionTools, EffectError> {
+    pub(super) async fn offer_tools(&mut self, author: &ModelFacts) -> Result<SessionTools, EffectError> {
         let toolboxes = self.open_toolboxes().await;
         let receivers = toolboxes.list_receivers();
         self.require_readable_history(author, &receivers)?;
         Ok(SessionTools {
-            repository: self.open_tools(choice, author, receivers),
+            repository: self.open_tools(author, receivers),
             toolboxes,
         })
     }
 
-    /// Returns the tools of a turn. Those of the repository last as long as the model stays: they count what it was sent.
-    fn open_tools(
-        &mut self,
-        choice: ToolChoice,
-        author: &ModelFacts,
-        receivers: Vec<ModelFacts>,
-    ) -> Option<RepositoryTools> {
-        match choice {
-            ToolChoice::Nothing => return None,
-            ToolChoice::Repository => {}
-        }
+    /// Returns the tools that read the session's repository. `None` if the session reads none. They last as long as the model stays: they count what it was sent.
+    fn open_tools(&mut self, author: &ModelFacts, receivers: Vec<ModelFacts>) -> Option<RepositoryTools> {
+        self.state.settings().repository.as_ref()?;
         if let Some((known, tools)) = &self.repository_tools
             && known == author
             && tools.receivers() == receivers

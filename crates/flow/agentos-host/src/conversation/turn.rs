@@ -16,7 +16,7 @@ use agentos_window::WindowRules;
 use serde_json::Value;
 
 use super::transcript::LedgerTranscript;
-use super::{Conversation, ToolChoice, TurnSpec, model, word_store};
+use super::{Conversation, TurnSpec, model, word_store};
 use crate::clock;
 use crate::options::ProviderChoice;
 use crate::pools::{PoolQuery, PoolTurn, count_images};
@@ -29,7 +29,6 @@ struct Attempt<'a> {
     choice: Option<Value>,
     message: ChatMessage,
     limits: TurnLimits,
-    tools: ToolChoice,
 }
 
 impl Conversation {
@@ -43,7 +42,7 @@ impl Conversation {
         let query = PoolQuery {
             message: spec.message.text(),
             images: count_images(&spec.message),
-            tools: usize::from(spec.tools != ToolChoice::Nothing),
+            tools: usize::from(self.state.settings().repository.is_some()),
             ..PoolQuery::default()
         };
         let mut pool = PoolTurn::begin(&self.host, &spec.provider, query)?;
@@ -61,7 +60,6 @@ impl Conversation {
                 spec_provider: &spec.provider,
                 message: spec.message.clone(),
                 limits: spec.limits,
-                tools: spec.tools,
             };
             // Its own work must not count as a busy machine.
             self.pause_monitor(true);
@@ -133,7 +131,7 @@ impl Conversation {
                 ..ToolPermissions::default()
             },
         };
-        let tools = self.offer_tools(attempt.tools, parts.facts()).await?;
+        let tools = self.offer_tools(parts.facts()).await?;
         let mut store = LedgerTranscript::new(&self.ledger).with_choice(attempt.choice);
         let ports = TurnPorts {
             store: &mut store,
