@@ -66,6 +66,13 @@ impl PlainRequest {
         let Value::Object(mut fields) = body else {
             return Err(wrong_type("", "an object"));
         };
+        // What a call can cost is reserved from these numbers, and a server may read `100.0` or `"100"` as 100.
+        for name in ["n", "best_of", "max_tokens"] {
+            let value = fields.get(name).filter(|value| !value.is_null());
+            if value.is_some_and(|value| value.as_u64().is_none()) {
+                return Err(wrong_type(name, "a whole number that is not negative"));
+            }
+        }
         for name in ["stream", "stream_options"] {
             fields.remove(name);
         }
@@ -138,6 +145,9 @@ mod tests {
             json!({"model": "m", "input": {"text": "x"}}),
             json!({"model": "m", "input": "x", "stream": true}),
             json!({"model": "m", "input": "x", "stream": 1}),
+            json!({"model": "m", "input": "x", "n": 100.0}),
+            json!({"model": "m", "input": "x", "best_of": "100"}),
+            json!({"model": "m", "input": "x", "max_tokens": -1}),
             json!([]),
         ]
         .map(|body| {
@@ -152,6 +162,9 @@ mod tests {
         `input` must be a text, or a list of texts or tokens
         `stream` is not supported with this value
         `stream` must be true or false
+        `n` must be a whole number that is not negative
+        `best_of` must be a whole number that is not negative
+        `max_tokens` must be a whole number that is not negative
         the body must be an object
         ");
     }
