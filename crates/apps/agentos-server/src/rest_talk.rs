@@ -8,8 +8,7 @@
 //! | `GET /api/models`, `GET /api/sessions`, `GET /api/sessions/{key}` | tokens that read, the page, the user's programs |
 //! | `POST /api/sessions/{key}/messages`, `POST /api/sessions/{key}/stop` | the user's programs, over the Unix socket |
 
-use agentos_host::{EffectError, SessionStory, unknown_session};
-use agentos_ledger::SessionKey;
+use agentos_host::unknown_session;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -63,23 +62,16 @@ pub async fn show_session(
 ) -> RestAnswer {
     let key = parse_key(&key)?;
     let story = desk.call(move |desk| {
-        let story = desk.host.show_session(&key)?;
-        let is_shown = token.is_none() || desk.host.owns_session(&key);
-        require_shown(story, is_shown, &key)
+        if token.is_some() && !desk.host.owns_session(&key) {
+            // The same error as for a session that does not exist: the token must not learn which names exist.
+            return Err(unknown_session(&key));
+        }
+        desk.host.show_session(&key)
     });
     Ok(rest::json(&story.await?))
 }
 
-/// Returns a session that may be shown. Another one is refused as a session that does not exist, so that its name is no secret given away.
-fn require_shown(story: SessionStory, is_shown: bool, key: &SessionKey) -> Result<SessionStory, EffectError> {
-    if is_shown {
-        Ok(story)
-    } else {
-        Err(unknown_session(key))
-    }
-}
-
-/// `POST /api/sessions/{key}/messages`: begins a turn. Its steps are events, and its answer is in the session.
+/// `POST /api/sessions/{key}/messages`: starts a turn. `/api/events` shows its steps, and the session has its answer.
 pub async fn say(State(desk): State<SharedDesk>, Path(key): Path<String>, body: Bytes) -> RestAnswer {
     let key = parse_key(&key)?;
     let MessageBody { text, model, reads } = rest::parse(&body)?;

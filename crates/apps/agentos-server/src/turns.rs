@@ -1,6 +1,7 @@
 //! Turns that the page or a program begins.
 //!
-//! Owns: the thread of a turn, and the model that it asks. Never: waits for the turn: it goes on whatever becomes of its client.
+//! Owns: the thread of a turn, and the model that it asks. Never: waits for the turn, which continues when its client
+//! disconnects.
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ pub fn parse_key(name: &str) -> Result<SessionKey, RequestFault> {
         .map_err(|error| RequestFault::new(StatusCode::BAD_REQUEST, "usage", error.to_string()))
 }
 
-/// Begins a turn.
+/// Starts a turn on a new thread.
 ///
 /// # Errors
 /// If there is no message, or a turn runs in this session.
@@ -54,7 +55,7 @@ pub fn begin_turn(desk: &SharedDesk, order: TurnOrder) -> Result<(), RequestFaul
         return Err(RequestFault::new(StatusCode::CONFLICT, "session-busy", what));
     };
     let (own, begun) = (SharedDesk::clone(desk), Arc::clone(&turn));
-    // A thread of its own: a turn waits for a model as long as the model takes.
+    // Not a thread of the runtime: a turn waits for a model as long as the model takes.
     let started = std::thread::Builder::new()
         .name("turn".to_owned())
         .spawn(move || {

@@ -330,8 +330,9 @@ fn is_hosted_model(model: &str) -> bool {
     model.ends_with("-cloud") || model.ends_with(":cloud")
 }
 
-/// Picks the prices of a model. A file that names another model states the prices of that one: whoever may choose a model could else choose
-/// an expensive model at the price of a cheap one. Without any, the prices are 0 for a model on the user's own machine, and unknown for every other.
+/// Picks the prices of a model: without any, 0 on the user's own machine, and unknown elsewhere.
+///
+/// A file that names a model has the prices of that model alone: else a client could use an expensive model at the price of a cheap one.
 fn pick_price(
     stack: &LayerStack,
     model: Option<&str>,

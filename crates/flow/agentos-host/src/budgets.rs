@@ -255,7 +255,7 @@ impl Host {
         })
     }
 
-    /// Lists the limits of the tokens for models that have no budget of their own.
+    /// Lists the default limits of the `models` tokens for which the user has set no budget.
     fn list_token_limits(&self, budgets: &[BudgetLimit]) -> Result<Vec<BudgetLimit>, EffectError> {
         let tokens = self.list_service_tokens()?.tokens.into_iter();
         let asks_models = |listed: &ListedToken| {

@@ -1,12 +1,13 @@
 //! Keys of repositories in files of the user's settings.
 //!
-//! Owns: which entry of such a file is that of a repository. Never: trusts an id alone, since an unpacked archive can bring one along.
+//! Owns: the choice of a repository's entry in such a file. Never: trusts an id alone, because an unpacked archive can contain the id of
+//! another repository.
 //!
 //! | the file has | and the repository | entry |
 //! |---|---|---|
-//! | an entry of the id | is in the folder that the file names, or nothing with the id is in that folder any more | this one |
+//! | an entry of the id | is in the folder that the file names, or nothing with the id is in that folder any more | the entry of the id |
 //! | an entry of the id | is in another folder, and the folder that the file names still has the id | an entry of the folder |
-//! | no entry of the id | is in a folder of which there is an entry, from before there were ids | that one, until it is written again |
+//! | no entry of the id | is in a folder of which there is an entry, from before there were ids | the entry of the folder, until it is written again |
 //!
 //! Worktrees share an id, a moved folder keeps it, and a copied folder gets another one.
 
@@ -30,7 +31,7 @@ pub(crate) struct RepositoryKey {
 }
 
 impl RepositoryKey {
-    /// Returns the key of a repository, and gives the repository an id if it has none.
+    /// Returns the key of a repository. A repository without an id gets an id.
     pub(crate) fn of(host: &Host, repo: &Repository) -> Self {
         let folder = repo.common_dir();
         Self {

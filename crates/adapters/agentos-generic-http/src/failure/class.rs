@@ -225,12 +225,12 @@ fn find_field(failure: &ServerFailure, status: Option<u16>) -> Option<String> {
     before.or_else(|| {
         AFTER.iter().find_map(|phrase| {
             let (front, _) = failure.searched.split_once(phrase)?;
-            let name = clean_name(front.rsplit(char::is_whitespace).next()?)?;
-            // Without quotes and underlines every word of a sentence could be the field.
             let mut words = front.rsplit(char::is_whitespace);
             let (word, before) = (words.next()?, words.next());
+            let name = clean_name(word)?;
+            // Without quotes and underlines every word of a sentence could be the field.
             let is_quote = |c: char| matches!(c, '`' | '\'' | '"');
-            // In quotes of its own, unless the sentence is about a model.
+            // A quoted word after `model` is the name of a model.
             let is_quoted = word.starts_with(is_quote) && word.ends_with(is_quote) && before != Some("model");
             (is_quoted || name.contains('_') || failure.codes.param() == Some(&name)).then_some(name)
         })

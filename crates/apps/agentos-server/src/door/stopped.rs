@@ -1,13 +1,13 @@
 //! Tasks that end with the request for which they work.
 //!
-//! Owns: the stop. Never: lets a task go on whose client has gone away.
+//! Owns: the stop. Never: continues a task after its client has disconnected.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::task::{JoinError, JoinHandle};
 
-/// Task that is stopped when its client goes away.
+/// Task that is stopped when its client disconnects.
 pub(super) struct StoppedOnDrop<T>(JoinHandle<T>);
 
 impl<T> StoppedOnDrop<T> {

@@ -22,7 +22,7 @@ use crate::ledger::{Ledger, store_error};
 /// Seconds after which the process of an open call counts as gone. A call that takes longer counts as its bound until its end.
 const LEASE_SECONDS: u32 = 900;
 
-/// Limit a day of a token that has no budget of its own.
+/// Limit a day of a token for which the user has set no budget.
 const TOKEN_LIMIT: ExactCost = ExactCost::from_pico_dollars(1_000_000_000_000);
 
 /// Model whose calls are guarded.
@@ -57,7 +57,7 @@ pub(crate) struct BudgetGuard {
     host: Host,
     model: GuardedModel,
     limits: Vec<BudgetLimit>,
-    /// True if the calls come with a token that has no budget of its own.
+    /// True if the calls come with a token for which the user has set no budget.
     uses_default: bool,
     store: Mutex<BudgetStore>,
 }
@@ -210,7 +210,7 @@ impl BudgetGuard {
     }
 }
 
-/// Makes the limit of a token that has no budget of its own.
+/// Makes the limit of a token for which the user has set no budget.
 pub(super) fn limit_token(counted: Option<&str>) -> BudgetLimit {
     BudgetLimit {
         amount: BudgetAmount::Cost(TOKEN_LIMIT),

@@ -58,8 +58,8 @@ impl Host {
     }
 }
 
-/// Lists the pairings and revocations that a tape lacks, in their order. A key that was revoked before the tape knew it is named as well:
-/// nobody can pair it again.
+/// Lists the pairings and revocations that a tape lacks, in their order. A revoked key is listed even if the tape never paired it, because
+/// the record keeps the key from being paired on this tape.
 fn list_missing<'a>(
     devices: &'a [PairedDevice],
     keys: &PairedKeys,
