@@ -331,7 +331,6 @@ fn is_hosted_model(model: &str) -> bool {
 }
 
 /// Picks the prices of a model: without any, 0 on the user's own machine, and unknown elsewhere.
-///
 /// A file that names a model has the prices of that model alone: else a client could use an expensive model at the price of a cheap one.
 fn pick_price(
     stack: &LayerStack,
