@@ -23,11 +23,13 @@ const IN_A_FILE: [FindingKind; 5] = [
     FindingKind::Secret,
 ];
 
-/// Rules that apply to one tool at one time, selected once for many files.
+/// Rules about reading that apply to one tool at one time, selected once for many files.
 #[derive(Debug)]
 pub struct ReadPolicy<'p> {
     set: &'p PolicySet,
     open: Vec<usize>,
+    /// True if one of the rules asks which part of a project a file is. Looking a name up costs ten times as much as the rest.
+    asks_parts: bool,
     tool: &'p ToolFacts,
 }
 
@@ -35,9 +37,13 @@ impl PolicySet {
     /// Selects the rules that apply when `tool` reads a file.
     #[must_use]
     pub fn read_policy<'p>(&'p self, tool: &'p ToolFacts) -> ReadPolicy<'p> {
+        let mut open = self.active_indices(tool);
+        open.retain(|index| self.rules().get(*index).is_some_and(Rule::is_about_reading));
+        let mut rules = open.iter().filter_map(|index| self.rules().get(*index));
         ReadPolicy {
             set: self,
-            open: self.active_indices(tool),
+            asks_parts: rules.any(Rule::asks_parts),
+            open,
             tool,
         }
     }
@@ -91,7 +97,10 @@ impl ReadPolicy<'_> {
     }
 
     fn effect_of(&self, path: &RepoPath, content: impl FnOnce() -> Vec<u8>) -> Effect {
-        let asked = self.set.match_path(path.as_str());
+        let asked = match self.asks_parts {
+            true => self.set.match_path(path.as_str()),
+            false => self.set.match_globs(path.as_str()),
+        };
         let bare = self.question(EnumSet::default(), asked.touches);
         let full = self.question(EnumSet::from_values(&IN_A_FILE), asked.touches);
         let of = |question| self.set.strictest_effect(&self.open, question, &asked.hits);

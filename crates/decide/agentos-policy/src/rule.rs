@@ -192,26 +192,32 @@ impl Rule {
 
     /// Returns true if the rule can withhold a file of a commit by its name alone. A commit has no files of git.
     pub(crate) fn withholds_names(&self) -> bool {
-        let conditions = &self.conditions;
-        let is_about_reading = conditions.action.is_none_or(|of| of.contains(Action::Read));
         self.effect != Effect::Allow
-            && is_about_reading
-            && conditions.findings.is_none()
+            && self.is_about_reading()
+            && self.conditions.findings.is_none()
             && self.code != RefusalCode::GitDir
     }
 
     /// Returns true if the rule lets its tools read every file.
     pub(crate) fn allows_every_read(&self) -> bool {
         let conditions = &self.conditions;
-        let is_about_reading = conditions.action.is_none_or(|of| of.contains(Action::Read));
         self.effect == Effect::Allow
-            && is_about_reading
+            && self.is_about_reading()
             && !self.needs_path
             && !conditions.limited
             && conditions.kinds.is_none()
             && conditions.findings.is_none()
-            && conditions.touches.is_none()
-            && conditions.ecosystems.is_none()
+            && !self.asks_parts()
+    }
+
+    /// Returns true if the rule can match when a file is read.
+    pub(crate) fn is_about_reading(&self) -> bool {
+        self.conditions.action.is_none_or(|of| of.contains(Action::Read))
+    }
+
+    /// Returns true if the rule asks which part of a project a file is.
+    pub(crate) fn asks_parts(&self) -> bool {
+        self.conditions.touches.is_some() || self.conditions.ecosystems.is_some()
     }
 
     /// Returns true if the rule depends on the hour or the day.

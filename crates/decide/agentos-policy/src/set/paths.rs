@@ -45,7 +45,16 @@ impl PolicySet {
 
     /// Matches a path, by its own name and by those that the links of the base give it.
     pub(crate) fn match_path(&self, path: &str) -> PathMatch {
-        let own = self.match_name(path);
+        self.match_names(path, |folded| self.touches_of(folded))
+    }
+
+    /// Matches a path as [`PolicySet::match_path`] does, for rules that ask about no part of a project.
+    pub(crate) fn match_globs(&self, path: &str) -> PathMatch {
+        self.match_names(path, |_| TouchSet::default())
+    }
+
+    fn match_names(&self, path: &str, touches_of: impl Fn(&str) -> TouchSet) -> PathMatch {
+        let own = self.match_name(path, &touches_of);
         let others = self.links.names_of(path);
         if others.names.is_empty() {
             return own;
@@ -53,7 +62,7 @@ impl PolicySet {
         let (mut hits, mut touches) = (own.hits.clone(), own.touches);
         let mut names = Vec::with_capacity(others.names.len());
         for name in others.names {
-            let other = self.match_name(&name);
+            let other = self.match_name(&name, &touches_of);
             for ((hit, other), rule) in hits.iter_mut().zip(&other.hits).zip(&self.rules) {
                 // An allow for one name must not open the file under all its names.
                 *hit |= *other && rule.effect != Effect::Allow;
@@ -76,7 +85,7 @@ impl PolicySet {
     }
 
     /// Matches one name of a path.
-    fn match_name(&self, path: &str) -> PathMatch {
+    fn match_name(&self, path: &str, touches_of: impl Fn(&str) -> TouchSet) -> PathMatch {
         let folded = glob::fold_name(path);
         // A rule without `paths` applies to every path until one of its exclusions matches.
         let mut hits: Vec<bool> = self.names_paths.iter().map(|names| !names).collect();
@@ -93,16 +102,21 @@ impl PolicySet {
         for rule in excluded {
             set_flag(&mut hits, rule, false);
         }
-        let mut touches = touch::touches_of(&folded);
-        // The setting is a fact about this repository and cannot be part of the built-in table.
-        if self.hooks.as_ref().is_some_and(|hooks| hooks.contains(&folded)) {
-            touches.insert(Touch::Hooks);
-        }
         PathMatch {
             hits,
-            touches,
+            touches: touches_of(&folded),
             linked: None,
         }
+    }
+
+    /// Returns the parts of a project that a folded name means.
+    fn touches_of(&self, folded: &str) -> TouchSet {
+        let mut touches = touch::touches_of(folded);
+        // The setting is a fact about this repository and cannot be part of the built-in table.
+        if self.hooks.as_ref().is_some_and(|hooks| hooks.contains(folded)) {
+            touches.insert(Touch::Hooks);
+        }
+        touches
     }
 }
 

@@ -3,12 +3,15 @@
 //! The table has one row a line: a pattern, the parts of a project that it means, and the lists that name it. A part with a
 //! minus sign takes that part away again. A pattern is a name, after `**/` at any depth, before `/**` everything below; `*` stays
 //! inside one component. Names with a star come last, but for `**/*.ending`: any other row is found by a binary search in the
-//! text. Nothing is built when the program starts.
+//! text. Nothing is built when the program starts: the compiler notes where the rows with a first letter are.
 //!
 //! Owns: how a folded path is compared with the rows. Never: reads a user's glob; the glob library does.
 
+mod groups;
+
 use std::cmp::Ordering;
 
+use self::groups::{Depth, Section, lines_of};
 use super::TouchSet;
 use crate::plain::{NamePosition, matches_wildcard, split_position};
 
@@ -55,6 +58,7 @@ impl NameRow {
     }
 
     /// Returns true for a pattern that only a comparison finds.
+    #[cfg(test)]
     pub(super) fn is_starred(self) -> bool {
         let (place, name) = split_position(self.pattern);
         let is_ending = place == NamePosition::End
@@ -96,33 +100,61 @@ pub(super) fn look_up(path: &str) -> (TouchSet, TouchSet) {
         let (added, taken) = row.sets();
         found = (found.0.union(added), found.1.union(taken));
     };
-    let table = NameTable::new();
     let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
-    for start in starts {
+    for start in starts.clone() {
         let rest = path.get(start..).unwrap_or_default();
-        let places: &[&str] = if start == 0 { &["", "**/"] } else { &["**/"] };
-        for before in places {
-            table.find_plain(before, rest, &mut add);
-            for row in table.starred(before, rest) {
+        let Some(first) = rest.bytes().next() else {
+            continue;
+        };
+        let depths: &[Depth] = if start == 0 {
+            &[Depth::Top, Depth::Any]
+        } else {
+            &[Depth::Any]
+        };
+        for depth in depths {
+            find_plain(
+                lines_of(Section::Plain, *depth, first),
+                depth.prefix(),
+                rest,
+                &mut add,
+            );
+            let starred = lines_of(Section::Starred, *depth, first).lines();
+            for row in starred
+                .filter(|line| has_second(line, depth.prefix(), rest))
+                .map(NameRow::parse)
+            {
                 if row.matches_at(rest, start == 0) {
                     add(row);
                 }
             }
         }
-        for row in table.starred("**/*", "") {
-            if row.matches_at(rest, start == 0) {
-                add(row);
-            }
+    }
+    for row in lines_of(Section::Starred, Depth::Any, b'*')
+        .lines()
+        .map(NameRow::parse)
+    {
+        let mut rests = starts
+            .clone()
+            .map(|start| (path.get(start..).unwrap_or_default(), start == 0));
+        if rests.any(|(rest, is_top)| row.matches_at(rest, is_top)) {
+            add(row);
         }
     }
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let endings = lines_of(Section::Plain, Depth::Any, b'*');
     for (at, _) in name.match_indices(ENDING_STARTS) {
         let ending = name.get(at..).unwrap_or_default();
-        if let Some(row) = find_row(table.plain, &["**/*", ending]) {
+        if let Some(row) = find_row(endings, &["**/*", ending]) {
             add(row);
         }
     }
     found
+}
+
+/// Returns true if the second byte of a pattern after `before` is a star, or the second byte of the name. Most rows fail on it.
+fn has_second(line: &str, before: &str, name: &str) -> bool {
+    let second = line.as_bytes().get(before.len() + 1);
+    second == Some(&b'*') || second == name.as_bytes().get(1)
 }
 
 /// Returns the rows of the table in order.
@@ -130,54 +162,26 @@ pub(super) fn rows() -> impl Iterator<Item = NameRow> {
     TABLE.lines().map(NameRow::parse)
 }
 
-/// The two sections of the table.
-struct NameTable {
-    plain: &'static str,
-    starred: &'static str,
-}
-
-impl NameTable {
-    fn new() -> Self {
-        let at = partition_lines(TABLE, |line| !NameRow::parse(line).is_starred());
-        let (plain, starred) = TABLE.split_at_checked(at).unwrap_or((TABLE, ""));
-        Self { plain, starred }
+/// Calls `found` for the rows that name the path, or a folder above its end, after `before`.
+fn find_plain(rows: &'static str, before: &str, rest: &str, found: &mut impl FnMut(NameRow)) {
+    let first = rest.split('/').next().unwrap_or_default();
+    // Every row that can match begins with the first component, and for most components there is none.
+    let at = partition_lines(rows, |line| compare_parts(line, &[before, first]).is_lt());
+    let below = rows.get(at..).unwrap_or_default();
+    let is_known = below
+        .strip_prefix(before)
+        .is_some_and(|line| line.starts_with(first));
+    if !is_known {
+        return;
     }
-
-    /// Calls `found` for the rows that name the path, or a folder above its end, after `before`.
-    fn find_plain(&self, before: &str, rest: &str, found: &mut impl FnMut(NameRow)) {
-        let first = rest.split('/').next().unwrap_or_default();
-        // Every row that can match begins with the first component, and for most components there is none.
-        let at = partition_lines(self.plain, |line| compare_parts(line, &[before, first]).is_lt());
-        let below = self.plain.get(at..).unwrap_or_default();
-        let is_known = below
-            .strip_prefix(before)
-            .is_some_and(|line| line.starts_with(first));
-        if !is_known {
-            return;
-        }
-        for (end, _) in rest.match_indices('/').take(MOST_PARTS) {
-            let name = rest.get(..end).unwrap_or_default();
-            if let Some(row) = find_row(self.plain, &[before, name, "/**"]) {
-                found(row);
-            }
-        }
-        if let Some(row) = find_row(self.plain, &[before, rest]) {
+    for (end, _) in rest.match_indices('/').take(MOST_PARTS) {
+        let name = rest.get(..end).unwrap_or_default();
+        if let Some(row) = find_row(rows, &[before, name, "/**"]) {
             found(row);
         }
     }
-
-    /// Returns the rows with a star whose pattern begins with `before` and the first character of `rest`.
-    fn starred(&self, before: &'static str, rest: &str) -> impl Iterator<Item = NameRow> {
-        let first = rest.chars().next().map_or(0, char::len_utf8);
-        let first = rest.get(..first).unwrap_or_default();
-        let at = partition_lines(self.starred, |line| compare_parts(line, &[before, first]).is_lt());
-        let rows = self.starred.get(at..).unwrap_or_default().lines();
-        let first = first.to_owned();
-        rows.take_while(move |line| {
-            line.strip_prefix(before)
-                .is_some_and(|line| line.starts_with(&first))
-        })
-        .map(NameRow::parse)
+    if let Some(row) = find_row(rows, &[before, rest]) {
+        found(row);
     }
 }
 
