@@ -288,4 +288,4 @@ fn describe_error(error: &EffectError) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -38,7 +38,8 @@ fn make_repository() -> TestRepo {
     repo
 }
 
-fn make_host(repo: &TestRepo) -> Host {
+/// Makes the host of a person with a name.
+pub(crate) fn make_host(repo: &TestRepo) -> Host {
     let home = repo.outside().to_str().unwrap().to_owned();
     let names = [
         "HOME",
@@ -78,7 +79,8 @@ fn make_tools(repo: &TestRepo, execution_mode: ExecutionMode, consent: ConsentMo
     RepositoryTools::new(make_host(repo), spec)
 }
 
-fn call_tool(tools: &RepositoryTools, name: &str, arguments: Value) -> ToolAnswer {
+/// Calls a tool as the loop of a conversation does.
+pub(crate) fn call_tool(tools: &RepositoryTools, name: &str, arguments: Value) -> ToolAnswer {
     let tool = tools
         .list_tools()
         .into_iter()
@@ -108,7 +110,7 @@ fn approve_named(run: &RunId) -> RunWork {
 }
 
 /// Does the work of a run for a person who consents. `None` if the run cannot begin.
-fn run_work(host: &Host, work: RunWork) -> Option<Outcome> {
+pub(crate) fn run_work(host: &Host, work: RunWork) -> Option<Outcome> {
     let consent = ConsentMode::Beforehand {
         who: "dana".to_owned(),
         how: "test".to_owned(),

@@ -3,7 +3,8 @@
 //! A local model reads files, sums up, and is followed by models of a cloud, in sessions that are forked, cleared, summarized and
 //! restored, while files are renamed, moved, deleted and committed, branches are switched, and profiles change under their names.
 //! Models send what they read to programs with a network, break down in the middle of a turn and are followed by others, and agents call
-//! the same tools. A person lands copies of withheld files, and keeps or releases their text.
+//! the same tools. A person lands copies of withheld files which a model proposes, and keeps
+//! or releases their text.
 //! Real repositories and tools; models in memory, which quote everything that they are sent.
 //!
 //! Not among the steps: an export of a session, which is made for a person and never for a provider.
@@ -11,30 +12,30 @@
 //! `AGENTOS_CANARY_STEPS=20000 AGENTOS_CANARY_SEED=fresh cargo nextest run -p agentos-host canary --no-capture`
 
 mod models;
+mod texts;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use agentos_chat::{
-    NoMeter, SessionState, StoreError, ToolPermissions, ToolSession, TranscriptStore, TurnLimits, TurnModel,
-    TurnOrder, TurnPorts, TurnTools as _, compress_session, run_turn,
+    NoMeter, SessionState, ToolPermissions, ToolSession, TurnLimits, TurnModel, TurnOrder, TurnPorts,
+    compress_session, run_turn,
 };
-use agentos_ledger::{SessionEvent, SessionKey, SessionRecord, TurnRecord, TurnSource};
-use agentos_model::{ChatMessage, ToolCall};
-use agentos_policy::TakenText;
+use agentos_ledger::{SessionEvent, SessionKey, TurnSource};
+use agentos_model::ChatMessage;
 use agentos_testkit::repo::TestRepo;
 use agentos_tool::{ExecutionMode, RunId, TokenPrices};
 use agentos_window::{WindowRules, WindowSize};
 use serde_json::{Value, json};
 
 use models::{Asked, QuotingModel};
+use texts::Texts;
 
-use super::{Host, ModelFacts, SessionOptions, repository};
+use super::{Host, ModelFacts, POLICY, SessionOptions};
+use crate::chat_tools::tests::{call_tool, make_host, run_work};
 use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
 use crate::conversation::earlier_reads::find_withheld;
-use crate::environment::Environment;
-use crate::kept_files::add_kept;
-use crate::run::ConsentMode;
+use crate::run::{ApprovalMode, ConsentMode, RunWork};
 
 /// Beginning of every line of a withheld file, and of no other line.
 const CANARY: &str = "CANARY-LINE";
@@ -42,11 +43,6 @@ const CANARY: &str = "CANARY-LINE";
 const RELEASED: &str = "RELEASED-LINE";
 /// Steps of the usual test.
 const STEPS: usize = 400;
-/// A policy that withholds `private/` from models of a cloud.
-const POLICY: &str = "version = 1\n[[rule]]\nid = \"ours.private\"\neffect = \"deny\"\nwhy = \"stays here\"\naction = [\"read\"]\n\
-                      paths = [\"private/**\"]\nexecution_mode = \"cloud\"\n[rule.examples]\nmatch = [{ path = \"private/a\", \
-                      execution_mode = \"cloud\" }]\nno_match = [{ path = \"private/a\" }]\n";
-
 /// Small generator of numbers: splitmix64, with a seed that a failure prints.
 struct Dice(u64);
 
@@ -78,46 +74,19 @@ enum LeftOut {
     Agent,
     /// A landed copy of a withheld file has the readers of its name alone.
     Kept,
+    /// No person is asked about a change with text of a withheld file.
+    Content,
 }
 
 /// Checks that a run can leave out.
-const CHECKS: [LeftOut; 5] = [
+const CHECKS: [LeftOut; 6] = [
     LeftOut::Judge,
     LeftOut::Readers,
     LeftOut::Receivers,
     LeftOut::Agent,
     LeftOut::Kept,
+    LeftOut::Content,
 ];
-
-/// Texts and numbers of the records of all sessions.
-#[derive(Default)]
-struct Texts {
-    texts: BTreeMap<String, String>,
-    number: u64,
-}
-
-impl TranscriptStore for Texts {
-    fn load_text(&self, sha256: &str) -> Result<String, StoreError> {
-        let text = self.texts.get(sha256).cloned();
-        text.ok_or_else(|| StoreError::new("evidence-no-blob", "there is no such text"))
-    }
-
-    fn store_text(&mut self, text: &str) -> Result<String, StoreError> {
-        let hash = agentos_chain::hash_bytes(text.as_bytes());
-        self.texts.insert(hash.clone(), text.to_owned());
-        Ok(hash)
-    }
-
-    fn append_turn(&mut self, _turn: &RunId, _record: &TurnRecord) -> Result<u64, StoreError> {
-        self.number += 1;
-        Ok(self.number)
-    }
-
-    fn append_event(&mut self, _record: &SessionRecord) -> Result<u64, StoreError> {
-        self.number += 1;
-        Ok(self.number)
-    }
-}
 
 /// Repositories, sessions and models of one run of the test.
 struct World<'w> {
@@ -148,7 +117,7 @@ impl<'w> World<'w> {
             for at in 0..3 {
                 repo.write(
                     &format!("private/p{at}.txt"),
-                    format!("{CANARY}-{name}-{at}-text\n"),
+                    format!("{CANARY}-{name}-{at}-of-a-withheld-file\n"),
                 );
                 repo.write(&format!("open{at}.txt"), format!("open {name} {at}\n"));
             }
@@ -169,8 +138,7 @@ impl<'w> World<'w> {
 
     fn host(&self, repo: usize) -> Host {
         let repo = &self.repos[repo];
-        let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
-        Host::new(Environment::new([home], repo.path().to_owned()))
+        make_host(repo)
     }
 
     fn tools(&self, repo: usize, author: &ModelFacts, receivers: &[ModelFacts]) -> RepositoryTools {
@@ -368,17 +336,7 @@ impl<'w> World<'w> {
         };
         let tools = self.tools(repo, &reader("mcp", 0, mode), &[]);
         let (name, arguments) = self.roll_call(repo, dice);
-        let call = ToolCall {
-            id: "c".to_owned(),
-            name: name.to_owned(),
-            arguments,
-            signature: None,
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        let answer = runtime.block_on(tools.call_tool(&call));
+        let answer = call_tool(&tools, name, arguments);
         self.cloud.lock().unwrap().push(answer.text);
     }
 
@@ -403,25 +361,56 @@ impl<'w> World<'w> {
         dice.pick(&calls).clone()
     }
 
-    /// Lands a copy of a withheld file that a person approved: the person keeps the text withheld, or releases it.
+    /// Lands a copy of a withheld file that a local model proposes: the person who is asked keeps the text withheld, or releases it.
     fn land_copy(&mut self, repo: usize, dice: &mut Dice) {
-        let host = self.host(repo);
-        let repo = &self.repos[repo];
         let from = format!("private/p{}.txt", dice.roll(4));
         let path = format!("copy{}.txt", dice.roll(4));
         if dice.roll(2) == 0 {
-            let text = format!("{RELEASED} {}\n", dice.roll(99));
-            repo.write("private/released.txt", &text);
-            repo.write(&path, &text);
-        } else if repo.has(&from) {
-            repo.write(&path, std::fs::read_to_string(repo.path().join(&from)).unwrap());
-            let taken = TakenText { path, from };
-            if self.left_out != LeftOut::Kept {
-                add_kept(&repository::open(&host).unwrap(), &[taken]).unwrap();
-            }
+            let text = format!("{RELEASED}-{}-of-a-withheld-file\n", dice.roll(99));
+            self.write_all(repo, &["private/released.txt", &path], &text);
+            return;
+        }
+        let Ok(text) = std::fs::read_to_string(self.repos[repo].path().join(&from)) else {
+            return;
+        };
+        if self.left_out == LeftOut::Content {
+            self.write_all(repo, &[&path], &text);
+            return;
+        }
+        let tools = self.tools(repo, &reader("near", 8080, ExecutionMode::Local), &[]);
+        let answer = format!("Create `{path}`:\n\n```\n{text}```\n");
+        let arguments = json!({ "answer": answer, "message": "Copy" });
+        let host = self.host(repo);
+        let waiting = |host: &Host| -> BTreeSet<String> {
+            let requests = host.open_requests().unwrap().into_iter();
+            requests.map(|request| request.run).collect()
+        };
+        let before = waiting(&host);
+        let said = call_tool(&tools, "propose_change", arguments).text;
+        self.steps.push(said);
+        let consent = match self.left_out {
+            LeftOut::Kept => ApprovalMode::NamedRelease,
+            _ => ApprovalMode::Named,
+        };
+        for request in waiting(&host).difference(&before) {
+            let work = RunWork::Approval {
+                request: request.clone(),
+                consent: consent.clone(),
+                revision: None,
+            };
+            let outcome = run_work(&host, work);
+            self.steps.push(format!("{outcome:?}"));
+        }
+    }
+
+    /// Commits the same text under several paths, as a person does.
+    fn write_all(&self, repo: usize, paths: &[&str], text: &str) {
+        let repo = &self.repos[repo];
+        for path in paths {
+            repo.write(path, text);
         }
         if !repo.status().trim().is_empty() {
-            repo.commit_all("Land a copy");
+            repo.commit_all("Copy");
         }
     }
 
@@ -432,7 +421,10 @@ impl<'w> World<'w> {
         match dice.roll(5) {
             0 if repo.has(&from) => drop(repo.git_ok(&["mv", "-f", &from, &to])),
             1 if repo.has(&from) => drop(repo.git_ok(&["rm", "-q", "-f", &from])),
-            2 => repo.write(&from, format!("{CANARY}-n-{}-text\n", dice.roll(99))),
+            2 => repo.write(
+                &from,
+                format!("{CANARY}-n-{}-of-a-withheld-file\n", dice.roll(99)),
+            ),
             3 => drop(repo.git_ok(&["checkout", "-q", "-f", "-B", *dice.pick(&["x", "y"])])),
             _ => drop(repo.git_ok(&["checkout", "-q", "-f", *dice.pick(&["x", "y", "main", "master"])])),
         }
