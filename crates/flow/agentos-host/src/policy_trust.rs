@@ -186,7 +186,7 @@ impl Host {
         let mut known = read_agreed(self.environment())?;
         let all = known.repositories.into_iter().map(|(key, texts)| TrustedPolicy {
             sha256: texts.iter().filter_map(PolicyText::digest).collect(),
-            repository: known.folders.remove(&key).unwrap_or(key),
+            repository: known.folders.remove(&key).map_or(key, |folder| folder.path),
         });
         Ok(all.collect())
     }

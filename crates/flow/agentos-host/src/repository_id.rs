@@ -10,7 +10,7 @@
 //! | has this path | the one in the file | nothing |
 //! | has another path, where the same id still is: the folder was copied | a new one, with a notice | with this path |
 //! | has another path, where the id is not any more: the folder was moved | the one in the file | with this path |
-//! | cannot be read, or not written | a digest of the path | nothing |
+//! | cannot be read, or not written | `p` and a digest of the path | nothing |
 
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ struct IdFile {
 /// A repository as conversations and reads know it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KnownRepository {
-    /// Id: 32 hexadecimal digits.
+    /// Id: 32 hexadecimal digits, or `p` and 31 digits for a repository that cannot have a file.
     pub id: String,
     /// Name for people. It stays when the folder moves.
     pub name: String,
@@ -234,11 +234,15 @@ pub(crate) fn read_state_text(common: &Path, name: &str, largest: u64) -> Result
     String::from_utf8(bytes).map(Some).map_err(drop)
 }
 
-/// Derives an id from the path, for a repository that cannot have a file.
+/// Derives an id from the path, for a repository that cannot have a file. Whoever knows the path can compute the id, so it begins with a
+/// letter that no id in a file has: an unpacked archive cannot bring it.
 fn derive_id(common: &Path) -> String {
     let digest = hash_bytes(format!("agentos repository {}", common.display()).as_bytes());
     let digits = digest.rsplit(':').next().unwrap_or_default();
-    digits.chars().take(ID_LENGTH).collect()
+    std::iter::once('p')
+        .chain(digits.chars())
+        .take(ID_LENGTH)
+        .collect()
 }
 
 fn real_path(path: &Path) -> PathBuf {

@@ -5,22 +5,54 @@
 //!
 //! | the file has | and the repository | entry |
 //! |---|---|---|
-//! | an entry of the id | is in the folder that the file names, or nothing with the id is in that folder any more | the entry of the id |
-//! | an entry of the id | is in another folder, and the folder that the file names still has the id | an entry of the folder |
+//! | an entry of the id | is in the folder that the file names | the entry of the id |
+//! | an entry of the id | is in another folder, which is that folder moved or renamed | the entry of the id |
+//! | an entry of the id | is in another folder, and the folder that the file names still has the id, or was another folder | an entry of the folder |
 //! | no entry of the id | is in a folder of which there is an entry, from before there were ids | the entry of the folder, until it is written again |
 //!
-//! Worktrees share an id, a moved folder keeps it, and a copied folder gets another one.
+//! Worktrees share an id, a moved folder keeps it, and a copied folder gets another one. A folder that moved within a file system keeps
+//! its inode number and its time of creation; where these are not the same, or the system does not know them, the user is asked again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use agentos_executor::Repository;
+use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
 use crate::repository_id::{has_id, identify};
 
 /// Folders in which repositories were when an entry of their id was written, by id.
-pub(crate) type KnownFolders = BTreeMap<String, String>;
+pub(crate) type KnownFolders = BTreeMap<String, KnownFolder>;
+
+/// Git's common folder of a repository when an entry of its id was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenFolder")]
+pub(crate) struct KnownFolder {
+    /// Path of the folder.
+    pub(crate) path: String,
+    /// Mark of the folder. `None` if the system does not have what makes the mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<String>,
+}
+
+/// A [`KnownFolder`] as files have it: the first files had the path alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenFolder {
+    Path(String),
+    Marked { path: String, mark: Option<String> },
+}
+
+impl From<WrittenFolder> for KnownFolder {
+    fn from(written: WrittenFolder) -> Self {
+        match written {
+            WrittenFolder::Path(path) => Self { path, mark: None },
+            WrittenFolder::Marked { path, mark } => Self { path, mark },
+        }
+    }
+}
 
 /// Key of a repository.
 #[derive(Debug, Clone)]
@@ -28,15 +60,19 @@ pub(crate) struct RepositoryKey {
     id: String,
     /// Git's common folder.
     folder: PathBuf,
+    /// Mark of the folder.
+    mark: Option<String>,
 }
 
 impl RepositoryKey {
     /// Returns the key of a repository. A repository without an id gets an id.
     pub(crate) fn of(host: &Host, repo: &Repository) -> Self {
         let folder = repo.common_dir();
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         Self {
             id: identify(host, repo).id,
-            folder: folder.canonicalize().unwrap_or_else(|_| folder.to_owned()),
+            mark: mark_of(&folder),
+            folder,
         }
     }
 
@@ -65,7 +101,11 @@ impl RepositoryKey {
             return entries.entry(self.folder()).or_default();
         }
         let of_folder = self.folder.to_str().and_then(|folder| entries.remove(folder));
-        folders.insert(self.id.clone(), self.folder());
+        let known = KnownFolder {
+            path: self.folder(),
+            mark: self.mark.clone(),
+        };
+        folders.insert(self.id.clone(), known);
         entries
             .entry(self.id.clone())
             .or_insert_with(|| of_folder.unwrap_or_default())
@@ -81,11 +121,33 @@ impl RepositoryKey {
         entries.remove(&self.id).is_some() || of_folder.is_some()
     }
 
-    /// Returns true if another folder, of which the file has the entry, still has the id of this repository.
+    /// Returns true if the entry of the id belongs to another folder than this one.
     fn is_taken(&self, folders: &KnownFolders) -> bool {
-        let known = folders.get(&self.id).map(Path::new);
-        known.is_some_and(|known| known != self.folder && has_id(known, &self.id))
+        folders.get(&self.id).is_some_and(|known| {
+            let path = Path::new(&known.path);
+            let is_moved = || self.mark.is_some() && known.mark == self.mark && !has_id(path, &self.id);
+            path != self.folder && !is_moved()
+        })
     }
+}
+
+/// Returns what a folder keeps when it is moved or renamed, and no copy or unpacked archive has: the inode number, and the time of
+/// creation, since numbers of removed folders are given again.
+fn mark_of(folder: &Path) -> Option<String> {
+    let found = folder.metadata().ok()?;
+    let created = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{}:{}", inode_number(&found)?, created.as_nanos()))
+}
+
+#[cfg(unix)]
+fn inode_number(found: &std::fs::Metadata) -> Option<u64> {
+    Some(std::os::unix::fs::MetadataExt::ino(found))
+}
+
+/// Windows gives the number of a file only through an interface that Rust does not have yet: a moved folder is asked about again.
+#[cfg(not(unix))]
+fn inode_number(_found: &std::fs::Metadata) -> Option<u64> {
+    None
 }
 
 #[cfg(test)]

@@ -56,3 +56,32 @@ fn a_repository_that_brings_the_id_of_another_one_does_not_have_its_entry() {
     assert!(!other.remove(&mut file.0, &mut file.1));
     assert_eq!((count(&other, &mut file), count(&key, &mut file)), (1, 2));
 }
+
+#[test]
+fn an_unpacked_archive_does_not_have_the_entry_of_a_repository_that_is_gone() {
+    let (repo, planted) = (TestRepo::new(), TestRepo::new());
+    let place = |repo: &TestRepo| repo.path().join(".git/agentos/repository.json");
+    let key = key_of(repo.path());
+    let mut file = (BTreeMap::new(), KnownFolders::new());
+    count(&key, &mut file);
+    let text = read_file(&place(&repo));
+    make_dir(&planted.path().join(".git/agentos"));
+    write_file(&place(&planted), text);
+    let away = tempfile::tempdir().unwrap();
+    move_path(repo.path(), &away.path().join("moved"));
+    let other = key_of(planted.path());
+    assert_eq!(other.id, key.id);
+    assert_eq!(other.find(&file.0, &file.1), None);
+    // The moved repository has it.
+    assert_eq!(
+        key_of(&away.path().join("moved")).find(&file.0, &file.1),
+        Some(&1)
+    );
+}
+
+#[test]
+fn a_file_with_paths_alone_is_read() {
+    let old = r#"{"a":"/x/.git","b":{"path":"/y/.git","mark":"5:6"}}"#;
+    let folders: KnownFolders = serde_json::from_str(old).unwrap();
+    insta::assert_snapshot!(serde_json::to_string(&folders).unwrap(), @r#"{"a":{"path":"/x/.git"},"b":{"path":"/y/.git","mark":"5:6"}}"#);
+}
