@@ -11,7 +11,7 @@ mod groups;
 
 use std::cmp::Ordering;
 
-use self::groups::{Depth, Section, lines_of};
+use self::groups::{PatternDepth, TableSection, lines_of};
 use super::TouchSet;
 use crate::plain::{NamePosition, matches_wildcard, split_position};
 
@@ -106,19 +106,19 @@ pub(super) fn look_up(path: &str) -> (TouchSet, TouchSet) {
         let Some(first) = rest.bytes().next() else {
             continue;
         };
-        let depths: &[Depth] = if start == 0 {
-            &[Depth::Top, Depth::Any]
+        let depths: &[PatternDepth] = if start == 0 {
+            &[PatternDepth::Top, PatternDepth::Any]
         } else {
-            &[Depth::Any]
+            &[PatternDepth::Any]
         };
         for depth in depths {
             find_plain(
-                lines_of(Section::Plain, *depth, first),
+                lines_of(TableSection::Plain, *depth, first),
                 depth.prefix(),
                 rest,
                 &mut add,
             );
-            let starred = lines_of(Section::Starred, *depth, first).lines();
+            let starred = lines_of(TableSection::Starred, *depth, first).lines();
             for row in starred
                 .filter(|line| has_second(line, depth.prefix(), rest))
                 .map(NameRow::parse)
@@ -129,7 +129,7 @@ pub(super) fn look_up(path: &str) -> (TouchSet, TouchSet) {
             }
         }
     }
-    for row in lines_of(Section::Starred, Depth::Any, b'*')
+    for row in lines_of(TableSection::Starred, PatternDepth::Any, b'*')
         .lines()
         .map(NameRow::parse)
     {
@@ -141,7 +141,7 @@ pub(super) fn look_up(path: &str) -> (TouchSet, TouchSet) {
         }
     }
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-    let endings = lines_of(Section::Plain, Depth::Any, b'*');
+    let endings = lines_of(TableSection::Plain, PatternDepth::Any, b'*');
     for (at, _) in name.match_indices(ENDING_STARTS) {
         let ending = name.get(at..).unwrap_or_default();
         if let Some(row) = find_row(endings, &["**/*", ending]) {

@@ -6,7 +6,7 @@ use super::TABLE;
 
 /// Section of the table.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Section {
+pub(super) enum TableSection {
     /// Names that a binary search finds.
     Plain,
     /// Names with a star.
@@ -15,14 +15,14 @@ pub(super) enum Section {
 
 /// Folders in which a pattern matches.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Depth {
+pub(super) enum PatternDepth {
     /// Only at the top.
     Top,
     /// At any depth.
     Any,
 }
 
-impl Depth {
+impl PatternDepth {
     /// Returns how such a pattern begins.
     pub(super) fn prefix(self) -> &'static str {
         match self {
@@ -33,12 +33,12 @@ impl Depth {
 }
 
 /// Beginning and end of the rows, by section, depth and first byte of the name.
-type Places = [[[(usize, usize); 256]; 2]; 2];
+type GroupPlaces = [[[(usize, usize); 256]; 2]; 2];
 
-static PLACES: Places = find_places(TABLE.as_bytes());
+static PLACES: GroupPlaces = find_places(TABLE.as_bytes());
 
 /// Returns the rows of a section whose name begins with a byte, as lines.
-pub(super) fn lines_of(section: Section, depth: Depth, first: u8) -> &'static str {
+pub(super) fn lines_of(section: TableSection, depth: PatternDepth, first: u8) -> &'static str {
     let groups = PLACES
         .get(section as usize)
         .and_then(|depths| depths.get(depth as usize));
@@ -54,7 +54,7 @@ pub(super) fn lines_of(section: Section, depth: Depth, first: u8) -> &'static st
     long_running_const_eval,
     reason = "the compiler evaluates this, so a wrong index is an error of the build; the table has 180 thousand bytes"
 )]
-const fn find_places(table: &[u8]) -> Places {
+const fn find_places(table: &[u8]) -> GroupPlaces {
     let mut places = [[[(0, 0); 256]; 2]; 2];
     let (mut at, mut section, mut last) = (0, 0, 0);
     while at < table.len() {
