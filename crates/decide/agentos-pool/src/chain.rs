@@ -54,22 +54,55 @@ pub fn check_pool(pool: &PoolFile) -> Result<(), PoolFault> {
     if let Some(alias) = &pool.default {
         require_member("default", alias)?;
     }
-    let mut named = BTreeSet::new();
-    for alias in pool.fallback.iter().flatten() {
-        require_member("fallback", alias)?;
-        if !named.insert(alias) {
-            return Err(PoolFault::RepeatedFallback(alias.clone()));
+    let of_members = pool.members.iter().filter_map(|member| member.fallback.as_ref());
+    for chain in pool.fallback.iter().chain(of_members) {
+        let mut named = BTreeSet::new();
+        for alias in chain {
+            require_member("fallback", alias)?;
+            if !named.insert(alias) {
+                return Err(PoolFault::RepeatedFallback(alias.clone()));
+            }
         }
     }
     Ok(())
 }
 
 /// Returns whether a text can name a member: it needs no quotes in a shell, and no escapes on a screen.
-pub(crate) fn is_alias(text: &str) -> bool {
+fn is_alias(text: &str) -> bool {
     (1..=LONGEST_ALIAS).contains(&text.len())
         && text
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+/// Makes an alias of a name: other characters than those of aliases become `-`.
+#[must_use]
+pub fn name_alias(name: &str) -> String {
+    let letters = name.to_lowercase().chars().take(64).collect::<String>();
+    let alias: String = letters
+        .chars()
+        .map(|c| {
+            if is_alias(c.encode_utf8(&mut [0; 4])) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    match alias.is_empty() {
+        true => "model".to_owned(),
+        false => alias,
+    }
+}
+
+/// Returns advice about an alias that says nothing about its model. `None` if it says something.
+#[must_use]
+pub fn advise_alias(alias: &str) -> Option<String> {
+    let word = alias.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '_' | '.'));
+    let says_nothing = matches!(word, "" | "m" | "llm" | "model" | "member");
+    says_nothing.then(|| {
+        format!("the alias `{alias}` says nothing about the model: a name such as `fast` or `vision` says when it is chosen")
+    })
 }
 
 /// Lists a pool and those that follow it, in their order. `pools` are the user's pools by name.
@@ -98,7 +131,15 @@ pub fn list_chain<'a>(
         from = pool;
     }
     // Without a list the selector chooses again as often as hops are left, so only stated ones can be too many.
-    let named = |file: &PoolFile| file.fallback.as_ref().map_or(0, Vec::len);
+    let named = |file: &PoolFile| {
+        let of_members = file.members.iter().filter_map(|member| member.fallback.as_ref());
+        file.fallback
+            .iter()
+            .chain(of_members)
+            .map(Vec::len)
+            .max()
+            .unwrap_or(0)
+    };
     let found = chain.iter().map(|(_, file)| named(file)).sum::<usize>() + chain.len().saturating_sub(1);
     match found > MOST_HOPS {
         true => Err(PoolFault::TooManyHops {

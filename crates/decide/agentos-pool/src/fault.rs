@@ -25,6 +25,9 @@ pub enum PoolFault {
     /// `fallback` names a member twice.
     #[error("`fallback` names `{0}` twice: a member is asked once in a turn")]
     RepeatedFallback(String),
+    /// Fallbacks of another program's models lead back to one of them.
+    #[error("the fallbacks of the models lead in a circle: {}", .0.join(" → "))]
+    FallbackCircle(Vec<String>),
     /// The profile of the next pool is no pool, or missing.
     #[error("`next_pool` of `{pool}` names `{next}`, which is no pool")]
     UnknownPool {

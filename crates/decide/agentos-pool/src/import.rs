@@ -8,7 +8,9 @@
 //! | a `models.json` of a bot: models by name, with limits and fallback chains | `llm_models`, or `models` with an object |
 //! | LiteLLM's configuration | `model_list` |
 
+mod fallback;
 mod limits;
+mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +18,9 @@ use agentos_profile::{MemberFile, PoolFile, PriceFile};
 use agentos_select::AbilityValue;
 use serde_json::{Map, Value};
 
-use crate::chain::is_alias;
+use self::fallback::{read_fallback, strings_in};
+use crate::PoolFault;
+use crate::chain::name_alias;
 
 pub use limits::{ImportedLimit, LimitShare};
 
@@ -91,11 +95,20 @@ const LONGEST_STEM: usize = 44;
 const MAKES_IMAGES: &str = "generates_images";
 
 /// Reads a pool in one of the known forms. `None` if the text has none of them.
-#[must_use]
-pub fn read_pool(text: &str) -> Option<ImportedPool> {
-    let value: Value = serde_json::from_str(text).ok()?;
-    let entries = list_entries(&value)?;
+///
+/// # Errors
+/// [`PoolFault::FallbackCircle`] if the fallbacks of its models lead in a circle.
+pub fn read_pool(text: &str) -> Result<Option<ImportedPool>, PoolFault> {
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let Some(mut entries) = list_entries(&value) else {
+        return Ok(None);
+    };
+    let positions: BTreeMap<String, usize> = order::list_names(text).into_iter().zip(0..).collect();
+    entries.sort_by_key(|(name, _)| name.as_ref().and_then(|name| positions.get(name)).copied());
     let mut imported = ImportedPool::default();
+    if is_pool_of_words(&value) {
+        imported.pool.infer_from_words = Some(true);
+    }
     let mut renamed = BTreeMap::new();
     let mut aliases = AliasNames::default();
     for (position, (name, entry)) in entries.into_iter().enumerate() {
@@ -117,7 +130,7 @@ pub fn read_pool(text: &str) -> Option<ImportedPool> {
     let members = imported.pool.members.iter().enumerate();
     let positions: BTreeMap<String, usize> = members.map(|(at, member)| (member.alias.clone(), at)).collect();
     imported.pool.default = text_of(&value, &["default_alias", "default", "default_model"]).and_then(find);
-    read_fallback(&value, &mut imported, &renamed);
+    read_fallback(&value, &mut imported, &renamed)?;
     let mut left_out = false;
     for name in list_image_models(&value) {
         let position = find(&name).and_then(|alias| positions.get(&alias).copied());
@@ -133,7 +146,13 @@ pub fn read_pool(text: &str) -> Option<ImportedPool> {
         let note = "models that only make images were left out: the members of a pool answer in words";
         imported.notes.push(note.to_owned());
     }
-    Some(imported)
+    Ok(Some(imported))
+}
+
+/// Returns true for a list of `ModelConfig` objects: the program that has such lists infers needs from words of a message.
+fn is_pool_of_words(value: &Value) -> bool {
+    let is_list = value.is_array() || value.get("models").is_some_and(Value::is_array);
+    is_list && value.get("model_list").is_none()
 }
 
 /// Lists the entries of a document with their names. `None` if it has no known form.
@@ -290,110 +309,11 @@ fn list_image_models(value: &Value) -> Vec<String> {
     named.collect()
 }
 
-/// Follows the `fallback_alias` of each entry, from the default model on. Empty if it has none. A circle ends where it closes.
-fn follow_aliases(value: &Value, default: &str) -> Vec<String> {
-    let entries = list_entries(value).unwrap_or_default();
-    let next_of = |from: &str| {
-        let found = entries.iter().find(|(name, entry)| {
-            let name = name.as_deref().or(text_of(entry, &["alias", "name", "id"]));
-            name.is_some_and(|name| name_alias(name) == from)
-        });
-        found.and_then(|(_, entry)| text_of(entry, &["fallback_alias"]))
-    };
-    let mut chain: Vec<String> = Vec::new();
-    let mut from = default.to_owned();
-    while let Some(next) = next_of(&from).filter(|_| chain.len() < crate::MOST_HOPS) {
-        from = name_alias(next);
-        if from == default || chain.contains(&from) {
-            break;
-        }
-        chain.push(from.clone());
-    }
-    chain
-}
-
-/// Reads the chain of fallbacks: a list, lists by model, of which the default model's counts, or the alias that each entry names.
-fn read_fallback(value: &Value, imported: &mut ImportedPool, renamed: &BTreeMap<String, String>) {
-    let first = imported.pool.members.first().map(|member| member.alias.clone());
-    let default = imported.pool.default.clone().or(first).unwrap_or_default();
-    let chains = ["fallback_chain", "fallback_chains", "fallbacks", "fallback"]
-        .iter()
-        .find_map(|key| value.get(*key));
-    let is_default = |name: &str| renamed.get(&name_alias(name)) == Some(&default);
-    let own = |chains: &Map<String, Value>| {
-        let mut chains = chains.iter();
-        chains
-            .find(|(name, _)| is_default(name))
-            .map(|(_, chain)| chain.clone())
-    };
-    // As a list or a name; of a `fallback_alias`, the chain goes on from entry to entry.
-    let of_entry = || {
-        let entries = list_entries(value)?;
-        let entry = entries.into_iter().find(|(name, entry)| {
-            name.as_deref()
-                .or(text_of(entry, &["alias", "name", "id"]))
-                .is_some_and(is_default)
-        });
-        entry.and_then(|(_, entry)| entry.get("fallback").cloned())
-    };
-    let chain = match chains {
-        Some(Value::Object(chains)) => {
-            imported
-                .notes
-                .push("of the fallback chains, the default model's was taken: a pool has one".to_owned());
-            own(chains)
-        }
-        Some(chains) => Some(chains.clone()),
-        None => of_entry(),
-    };
-    let mut named: Vec<String> = chain.iter().flat_map(strings_in).collect();
-    if named.is_empty() {
-        named = follow_aliases(value, &default);
-    }
-    let mut taken = BTreeSet::new();
-    let known: Vec<String> = named
-        .into_iter()
-        .filter_map(|name| renamed.get(&name_alias(&name)).cloned())
-        .filter(|alias| *alias != default && taken.insert(alias.clone()))
-        .take(crate::MOST_HOPS)
-        .collect();
-    imported.pool.fallback = (!known.is_empty()).then_some(known);
-}
-
 /// Returns the first of these fields that is a text. `None` if none is.
 fn text_of<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
     keys.iter()
         .find_map(|key| value.get(*key)?.as_str())
         .filter(|text| !text.is_empty())
-}
-
-/// Returns a text, or all texts of a list or an object's values.
-fn strings_in(value: &Value) -> Vec<String> {
-    match value {
-        Value::String(text) => vec![text.clone()],
-        Value::Array(all) => all.iter().flat_map(strings_in).collect(),
-        Value::Object(fields) => fields.values().flat_map(strings_in).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
-    }
-}
-
-/// Makes an alias of a name: other characters than those of aliases become `-`.
-fn name_alias(name: &str) -> String {
-    let letters = name.to_lowercase().chars().take(64).collect::<String>();
-    let alias: String = letters
-        .chars()
-        .map(|c| {
-            if is_alias(c.encode_utf8(&mut [0; 4])) {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect();
-    match alias.is_empty() {
-        true => "model".to_owned(),
-        false => alias,
-    }
 }
 
 /// Aliases that are taken.

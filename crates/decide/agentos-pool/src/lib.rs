@@ -20,7 +20,7 @@ mod failover;
 mod fault;
 mod import;
 
-pub use chain::{ChainPlaces, MOST_HOPS, check_places, check_pool, list_chain};
+pub use chain::{ChainPlaces, MOST_HOPS, advise_alias, check_places, check_pool, list_chain, name_alias};
 pub use choice::{ChoiceReplay, PoolChoice, RefusedMember, make_choice, replay_choice, replay_with};
 pub use failover::{FailedAttempt, FailoverStep, StopReason, next_step};
 pub use fault::PoolFault;

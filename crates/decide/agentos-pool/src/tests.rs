@@ -179,7 +179,7 @@ const SEED: &str = r#"[
 
 #[test]
 fn pools_of_other_programs_are_read() {
-    let seed = read_pool(SEED).unwrap();
+    let seed = read_pool(SEED).unwrap().unwrap();
     insta::assert_json_snapshot!(seed.pool, @r#"
     {
       "members": [
@@ -229,7 +229,8 @@ fn pools_of_other_programs_are_read() {
             ]
           }
         }
-      ]
+      ],
+      "infer_from_words": true
     }
     "#);
     insta::assert_debug_snapshot!((seed.notes, seed.skipped), @r#"
@@ -256,8 +257,8 @@ fn pools_of_other_programs_are_read() {
         "flash": {"provider": "gemini", "api_model_name": "gemini-2.5-flash"}},
         "fallback_chains": {"Gemini 2.5 Pro": ["GPT-4o", "flash", "gone"], "flash": ["GPT-4o"]},
         "image_models": {"42": "GPT-4o"}}"#;
-    let bot = read_pool(bot).unwrap();
-    let members: BTreeMap<&str, &str> = bot
+    let bot = read_pool(bot).unwrap().unwrap();
+    let members: Vec<(&str, &str)> = bot
         .pool
         .members
         .iter()
@@ -268,17 +269,20 @@ fn pools_of_other_programs_are_read() {
         ("gpt-4o", "openai/gpt-4o"),
         ("flash", "gemini/gemini-2.5-flash"),
     ];
-    assert_eq!(members, BTreeMap::from(expected));
-    assert_eq!(read_pool("[]").map(|read| read.pool.members.len()), Some(0));
+    assert_eq!(members, expected);
+    let empty = read_pool("[]").unwrap().unwrap();
+    assert_eq!(empty.pool.members.len(), 0);
     for other in ["7", "{}", "{\"models\": 7}", "no json"] {
-        assert_eq!(read_pool(other), None, "{other}");
+        assert_eq!(read_pool(other), Ok(None), "{other}");
     }
     assert_eq!(bot.pool.default.as_deref(), Some("gemini-2.5-pro"));
     assert_eq!(
         bot.pool.fallback,
         Some(vec!["gpt-4o".to_owned(), "flash".to_owned()])
     );
-    assert_eq!(bot.notes.len(), 1);
+    let flash = bot.pool.find_member("flash").unwrap();
+    assert_eq!(flash.fallback, Some(vec!["gpt-4o".to_owned()]));
+    insta::assert_snapshot!(bot.notes.join("\n"), @"`gemini-2.5-pro`: the fallback `gone` is no model of the file, and was left out");
     assert_eq!(list_limits(&bot), ["gemini-2.5-pro 50calls/day All"]);
 }
 
@@ -296,19 +300,27 @@ fn a_bots_limits_become_budgets_and_its_aliases_a_chain() {
                 "scope": "guild", "provider": "gemini", "fallback_alias": "flash"},
         "flash": {"api_model_name": "gemini-2.5-flash", "daily_limit": "1000", "scope": "channel", "provider": "gemini",
                   "fallback_alias": "mini"},
-        "mini": {"api_model_name": "gpt-5-mini", "daily_limit": 100, "scope": "user", "provider": "openai", "fallback_alias": "pro"},
+        "mini": {"api_model_name": "gpt-5-mini", "daily_limit": 100, "scope": "user", "provider": "openai"},
         "odd": {"api_model_name": "glm-4.6", "daily_limit": "many", "provider": "zai"}},
         "default_model": "pro",
         "image_models": [{"display_name": "Nano", "api_model_name": "gemini-2.5-flash-image", "default": true}]}"#;
-    let read = read_pool(bot).unwrap();
+    let read = read_pool(bot).unwrap().unwrap();
     assert_eq!(
         read.pool.fallback,
         Some(vec!["flash".to_owned(), "mini".to_owned()])
     );
+    let flash = read.pool.find_member("flash").unwrap();
+    assert_eq!(flash.fallback, Some(vec!["mini".to_owned()]));
+    let circle = bot.replace(
+        r#""provider": "openai"}"#,
+        r#""provider": "openai", "fallback_alias": "flash"}"#,
+    );
+    let fault = read_pool(&circle).unwrap_err();
+    insta::assert_snapshot!(fault, @"the fallbacks of the models lead in a circle: flash → mini → flash");
     let limits = [
+        "pro 50calls/day Guild",
         "flash 1000calls/day Session",
         "mini 100calls/day All",
-        "pro 50calls/day Guild",
     ];
     assert_eq!(list_limits(&read), limits);
     assert!(
@@ -330,7 +342,7 @@ fn limits_of_litellm_become_budgets() {
     let text = r#"{"model_list": [
         {"model_name": "gpt", "litellm_params": {"model": "openai/gpt-4o", "rpm": 60, "tpm": 90000, "max_budget": 2.5, "budget_duration": "1d"}},
         {"model_name": "gpt", "litellm_params": {"model": "azure/gpt-4o", "max_budget": 1, "budget_duration": "90m", "rpm": 0}}]}"#;
-    let read = read_pool(text).unwrap();
+    let read = read_pool(text).unwrap().unwrap();
     let limits = [
         "gpt 60calls/minute All",
         "gpt 90000tokens/minute All",
@@ -346,7 +358,7 @@ fn a_configuration_of_litellm_is_read() {
         {"model_name": "gpt", "litellm_params": {"model": "gpt-4o", "api_key": "os.environ/KEY"},
          "model_info": {"supports_vision": true, "max_input_tokens": 128000, "input_cost_per_token": 0.0000025}},
         {"model_name": "gpt", "litellm_params": {"model": "azure/gpt-4o", "api_base": "https://x.example"}}]}"#;
-    let read = read_pool(text).unwrap();
+    let read = read_pool(text).unwrap().unwrap();
     insta::assert_json_snapshot!(read.pool, @r#"
     {
       "members": [
@@ -585,7 +597,7 @@ fn no_secret_is_imported() {
         { "model_name": "openai/x", "litellm_params": { "model": "https://me:SECRET@host/x", "api_base": "me:SE@CRET@host/v1" } },
         { "model_name": "b", "litellm_params": { "model": "openai/x", "api_base": "https://me:S@ECRET@host/v1" } },
     ]);
-    let imported = read_pool(&list.to_string()).unwrap();
+    let imported = read_pool(&list.to_string()).unwrap().unwrap();
     let all = format!("{imported:?}");
     assert!(!all.contains("SECRET") && !all.contains("ECRET@"), "{all}");
     let abilities: Vec<&String> = imported.pool.members[0].abilities.keys().collect();
@@ -604,7 +616,9 @@ fn a_name_that_is_repeated_thousands_of_times_is_imported() {
     let entries: Vec<Value> = (0..20_000)
         .map(|at| entry(if at == 5 { "same-3" } else { "same" }))
         .collect();
-    let imported = read_pool(&json!({ "model_list": entries }).to_string()).unwrap();
+    let imported = read_pool(&json!({ "model_list": entries }).to_string())
+        .unwrap()
+        .unwrap();
     let aliases: std::collections::BTreeSet<&str> = imported
         .pool
         .members

@@ -33,4 +33,5 @@ pub use pool::{MemberFile, PoolFile, PoolNotify};
 pub use profile::{KeyUse, Origin, Params, Profile, ProvidedKey, ResolvedProfile, Timeouts};
 pub use program::{ProgramFile, ToolboxClass, split_address};
 pub use repository::{LeftOutFields, ProviderOwner, REPOSITORY_RULES, RepositoryRule};
-pub use resolve::{ModelLayer, ProfileFlags, ProfileLayers, resolve_profile};
+pub use resolve::{ModelLayer, ProfileLayers, resolve_profile};
+pub use stack::ProfileFlags;

@@ -40,6 +40,14 @@ pub struct PoolFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 5))]
     pub fallback: Option<Vec<String>>,
+    /// Number of times that a member's failed call is sent again before the next member is asked. Default: 0 while another member fits, and
+    /// 3 for the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 10))]
+    pub retries: Option<u32>,
+    /// True if a message with the word `image` or `图片` needs a member that sees images, also where no image is there. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub infer_from_words: Option<bool>,
     /// Pool that is asked after all members of this one failed. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_pool: Option<String>,
@@ -103,6 +111,10 @@ pub struct MemberFile {
     /// the latter in any case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceFile>,
+    /// Aliases of the members that are asked after this one failed, in this order. Default: the pool's `fallback`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 5))]
+    pub fallback: Option<Vec<String>>,
     /// Usual milliseconds until an answer is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,

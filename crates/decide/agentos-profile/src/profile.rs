@@ -116,6 +116,9 @@ pub struct Profile {
     pub price: PriceFile,
     /// Time limits of a call.
     pub timeouts: Timeouts,
+    /// Number of times that a failed call is sent again. `None` for the adapter's usual number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
     /// Sampling parameters.
     pub params: Params,
     /// Declared abilities, and the location of the model.

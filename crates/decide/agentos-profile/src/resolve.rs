@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, Secret};
+use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode};
 
 use crate::abilities::collect_abilities;
 use crate::key::{always_wants_key, collect_keys};
@@ -12,25 +12,8 @@ use crate::stack::{LayerStack, LayeredValue, check_value, note_origin};
 use crate::timeouts::pick_timeouts;
 use crate::{
     AdapterKind, CapabilitiesFile, HttpFile, Mode, Origin, Params, ParamsFile, PriceFile, Profile,
-    ProfileError, ProfileFile, ProgramFile, ResolvedProfile, TimeoutsFile, pool, program, template,
+    ProfileError, ProfileFile, ProfileFlags, ProgramFile, ResolvedProfile, pool, program, template,
 };
-
-/// Values from the command line.
-#[derive(Debug, Clone, Default)]
-pub struct ProfileFlags {
-    /// `--base-url`.
-    pub base_url: Option<String>,
-    /// `--model`.
-    pub model: Option<String>,
-    /// `--timeout`, in seconds.
-    pub timeout_seconds: Option<u64>,
-    /// `--connect-timeout`, `--first-byte-timeout`, `--idle-timeout` and `--total-timeout`.
-    pub timeouts: TimeoutsFile,
-    /// Key from `--api-key` or standard input.
-    pub api_key: Option<Secret>,
-    /// `--send-key`: allows sending a key to an address that it was not stored for.
-    pub send_key: bool,
-}
 
 /// Values that a user states about one model. They override what profiles say about all models of their provider.
 #[derive(Debug, Clone, Default)]
@@ -127,6 +110,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
         pool: pool.map(|pool| note_origin(&mut origins, "pool", pool)),
         price: pick_price(&stack, model_name.as_deref(), is_own_machine, &mut origins)?,
         timeouts: pick_timeouts(&stack, adapter_kind, class, &mut origins)?,
+        retries: layers.flags.retries,
         params: pick_params(&stack, &mut origins)?,
     };
     if adapter_kind == AdapterKind::Pool {

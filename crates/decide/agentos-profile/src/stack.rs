@@ -4,8 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use agentos_tool::Secret;
+
 use crate::repository::{LeftOutFields, ProviderOwner, admit_profile};
-use crate::{Origin, ProfileError, ProfileFile, ProfileLayers, builtin_profiles, env_names, file};
+use crate::{
+    Origin, ProfileError, ProfileFile, ProfileLayers, TimeoutsFile, builtin_profiles, env_names, file,
+};
 
 /// Value with its origin.
 #[derive(Debug, Clone)]
@@ -117,6 +121,25 @@ impl LayerStack {
             })
         })
     }
+}
+
+/// Values from the command line.
+#[derive(Debug, Clone, Default)]
+pub struct ProfileFlags {
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--timeout`, in seconds.
+    pub timeout_seconds: Option<u64>,
+    /// `--connect-timeout`, `--first-byte-timeout`, `--idle-timeout` and `--total-timeout`.
+    pub timeouts: TimeoutsFile,
+    /// Number of times that a failed call is sent again.
+    pub retries: Option<u32>,
+    /// Key from `--api-key` or standard input.
+    pub api_key: Option<Secret>,
+    /// `--send-key`: allows sending a key to an address that it was not stored for.
+    pub send_key: bool,
 }
 
 /// Converts flags and environment to layers.

@@ -16,6 +16,8 @@ const PICTURE_WORDS: [&str; 2] = ["image", "图片"];
 pub struct TurnShape<'a> {
     /// The user's message.
     pub message: &'a str,
+    /// True if words of the message count.
+    pub reads_words: bool,
     /// Number of images of the turn.
     pub images: usize,
     /// Number of tools on offer.
@@ -31,7 +33,7 @@ pub struct TurnShape<'a> {
 /// | in the turn | need |
 /// |---|---|
 /// | a tool on offer | `supports_tools=true` |
-/// | an image, or a message with one of the words `image` and `图片` | `supports_vision=true` |
+/// | an image, or a message with one of the words `image` and `图片` if words count | `supports_vision=true` |
 /// | more than 50,000 characters of context | `min_context_window`: 32,000 tokens, or as many as the context has |
 #[must_use]
 pub fn infer_needs(stated: Needs, turn: &TurnShape<'_>) -> Needs {
@@ -45,8 +47,8 @@ pub fn infer_needs(stated: Needs, turn: &TurnShape<'_>) -> Needs {
             AbilityValue::Flag(true),
             "the message has an image",
         );
-    } else {
-        // The words are those of the source system; a message may be about a picture that a tool brings later.
+    } else if turn.reads_words {
+        // The words are those of the pools for which this is on; a message may be about a picture that a tool brings later.
         let message = turn.message.to_lowercase();
         if let Some(word) = PICTURE_WORDS.iter().find(|word| message.contains(**word)) {
             let reason = format!("the message has the word `{word}`");

@@ -167,7 +167,12 @@ fn needs_choose_the_model_that_has_them() {
     let nothing = TurnShape::default();
     let says = |message| TurnShape {
         message,
+        reads_words: true,
         ..TurnShape::default()
+    };
+    let unread = TurnShape {
+        reads_words: false,
+        ..says("please look at this Image")
     };
     let long = TurnShape {
         context_chars: 50_001,
@@ -183,6 +188,7 @@ fn needs_choose_the_model_that_has_them() {
         (&["min_accuracy=0.9"], nothing, "sql-expert"),
         (&[], says("please look at this Image"), "vision"),
         (&[], says("请分析这张图片"), "vision"),
+        (&[], unread, "default"),
         (
             &["supports_vision=false"],
             says("resize the image in CSS"),

@@ -108,7 +108,10 @@ pub struct BudgetSums {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReserveAnswer {
     /// The call may be sent, after it is marked as sent.
-    Reserved,
+    Reserved {
+        /// Position of the first budget of which at least four fifths are spent, with its sums. `None` if there is no such budget.
+        nearly_spent: Option<(usize, BudgetSums)>,
+    },
     /// The call could overrun this budget, so nothing was reserved.
     Exceeded {
         /// Position of the budget in the list.
@@ -176,6 +179,7 @@ impl BudgetStore {
         // Immediate: the sums must not change between the check and the insertion.
         let batch = begin(&mut self.db)?;
         table::end_leases(&batch, call.now)?;
+        let mut nearly_spent = None;
         for (position, limit) in limits.iter().enumerate() {
             if !limit.scope.contains(call.session, call.provider, call.model) {
                 continue;
@@ -193,10 +197,13 @@ impl BudgetStore {
             if total.is_none_or(|total| total > limit.amount.number()) {
                 return Ok(ReserveAnswer::Exceeded { position, sums });
             }
+            let is_nearly_spent =
+                |sums: &BudgetSums| sums.spent.number() >= limit.amount.number() - limit.amount.number() / 5;
+            nearly_spent = nearly_spent.or(sums.filter(is_nearly_spent).map(|sums| (position, sums)));
         }
         table::insert_row(&batch, call)?;
         batch.commit().map_err(StoreError::from)?;
-        Ok(ReserveAnswer::Reserved)
+        Ok(ReserveAnswer::Reserved { nearly_spent })
     }
 
     /// Marks a reserved call as sent, right before its request leaves. Returns false if it must not be sent, because its lease has ended.

@@ -51,7 +51,7 @@ pub struct CostRow {
     pub cached_tokens: u64,
     /// Tokens of the answers.
     pub output_tokens: u64,
-    /// Sum of the known costs in US dollars, exact. `None` if it is too large to count.
+    /// Sum of the known costs in US dollars, exact. `None` if no cost is known, or the sum is too large to count.
     pub cost_usd: Option<ExactCost>,
     /// Number of calls whose cost is not known. They are not in the sum.
     pub unknown: u64,

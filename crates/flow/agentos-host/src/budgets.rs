@@ -104,6 +104,9 @@ impl BudgetRow {
     }
 }
 
+/// Number of budgets that an error names.
+const SHOWN_BUDGETS: usize = 5;
+
 /// Describes the calls of a budget, as in `provider openai, model gpt-4o`, or `all`. `group` is the one of a row, if it is about one of
 /// several groups.
 #[must_use]
@@ -132,6 +135,27 @@ pub fn describe_calls(limit: &BudgetLimit, group: Option<&str>) -> String {
         true => "all".to_owned(),
         false => named.join(", "),
     }
+}
+
+/// Makes the error of a removal that names no budget, with the budgets that are set.
+fn refuse_removal(budgets: &[BudgetLimit]) -> EffectError {
+    let error = usage_error("no budget is set for these calls and this period");
+    if budgets.is_empty() {
+        return error;
+    }
+    let name = |limit: &BudgetLimit| {
+        let calls = describe_calls(limit, None);
+        format!("{}/{} of the calls: {calls}", limit.amount, limit.period.name())
+    };
+    let named: Vec<String> = budgets.iter().take(SHOWN_BUDGETS).map(name).collect();
+    let more = match budgets.len().saturating_sub(SHOWN_BUDGETS) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    error.hint(format!(
+        "name the calls as the budget does; set are {}{more}",
+        named.join("; ")
+    ))
 }
 
 /// Returns the kind and the name of what calls are counted under: a session, or a token of the service.
@@ -209,7 +233,7 @@ impl Host {
             limit.scope != *scope || limit.each != each || period.is_some_and(|period| limit.period != period)
         });
         if budgets.len() == count {
-            return Err(usage_error("no budget is set for these calls and this period"));
+            return Err(refuse_removal(&budgets));
         }
         self.save_budgets(budgets)?;
         self.budget_report()

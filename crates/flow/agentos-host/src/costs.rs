@@ -20,7 +20,7 @@ pub struct CostReport {
     pub by: &'static str,
     /// The groups: days in their order, all others with the highest cost first.
     pub rows: Vec<CostRow>,
-    /// Sum of the known costs in US dollars, exact. `None` if it is too large to count.
+    /// Sum of the known costs in US dollars, exact. `None` if no cost is known, or the sum is too large to count.
     pub cost_usd: Option<ExactCost>,
     /// Number of calls.
     pub calls: u64,
@@ -43,19 +43,29 @@ pub struct RebuildReport {
     pub removed: usize,
 }
 
+fn sum_of(rows: &[CostRow], count: impl Fn(&CostRow) -> u64) -> u64 {
+    rows.iter().map(count).sum()
+}
+
 impl Host {
     /// Adds the costs of calls by a property.
     ///
     /// # Errors
     /// If the ledger cannot be read.
     pub fn cost_report(&self, group: CostGroup, filter: &CostFilter) -> Result<CostReport, EffectError> {
-        let rows = match Ledger::open_existing(self)? {
+        let mut rows = match Ledger::open_existing(self)? {
             Some(database) => database
                 .sum_costs(group, filter)
                 .map_err(|error| store_error(&error))?,
             None => Vec::new(),
         };
         let add = |sum: ExactCost, row: &CostRow| sum.checked_add(row.cost_usd?);
+        let cost_usd = rows.iter().try_fold(ExactCost::default(), add);
+        let (calls, unknown) = (sum_of(&rows, |row| row.calls), sum_of(&rows, |row| row.unknown));
+        // A program that adds such a zero up would take the calls for free.
+        for row in rows.iter_mut().filter(|row| row.calls == row.unknown) {
+            row.cost_usd = None;
+        }
         Ok(CostReport {
             version: 1,
             by: match group {
@@ -64,9 +74,9 @@ impl Host {
                 CostGroup::Provider => "provider",
                 CostGroup::Session => "session",
             },
-            cost_usd: rows.iter().try_fold(ExactCost::default(), add),
-            calls: rows.iter().map(|row| row.calls).sum(),
-            unknown: rows.iter().map(|row| row.unknown).sum(),
+            cost_usd: cost_usd.filter(|_| calls == 0 || unknown < calls),
+            calls,
+            unknown,
             rows,
         })
     }

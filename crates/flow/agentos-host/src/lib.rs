@@ -216,7 +216,7 @@ pub use policy::POLICY_DIR;
 pub use policy_trust::{PolicyReview, PolicyTrust, TrustedPolicy};
 pub use pools::{
     DetectedMember, ListedMember, ListedPool, MemberStatistics, PoolAbilities, PoolImport, PoolImportSpec,
-    PoolList, PoolQuery, PoolStatistics, SourcedAbility,
+    PoolList, PoolMemberSpec, PoolQuery, PoolStatistics, SourcedAbility,
 };
 pub use probe::{FormatProbe, Probe};
 pub use profile_file::{NewProfile, ProfileDefaults};

@@ -108,6 +108,8 @@ pub struct ProviderOverrides {
     pub timeout_seconds: Option<u64>,
     /// Time limits, one by one.
     pub timeouts: TimeoutsFile,
+    /// Number of times that a failed call is sent again. `None` for the adapter's usual number.
+    pub retries: Option<u32>,
     /// Leave out the repository's profile of the provider. The members of a pool are as its owner set them, wherever they are asked.
     pub without_repository: bool,
 }

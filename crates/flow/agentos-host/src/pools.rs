@@ -14,6 +14,7 @@
 
 mod choice;
 mod detect;
+mod edit;
 mod import;
 mod members;
 mod program;
@@ -38,6 +39,7 @@ use crate::tools::Tools;
 
 pub use choice::PoolQuery;
 pub use detect::{DetectedMember, PoolAbilities, SourcedAbility};
+pub use edit::PoolMemberSpec;
 pub use import::{PoolImport, PoolImportSpec};
 pub(crate) use members::{LoadedMember, LoadedPool, load_chain, read_pool_file};
 pub use stats::{MemberStatistics, PoolStatistics};
@@ -126,12 +128,10 @@ impl Host {
         match (default, names.as_slice()) {
             (Some(chosen), _) => Ok(chosen.provider),
             (None, [only]) => Ok((*only).to_owned()),
-            (None, []) => Err(usage_error("there is no pool of models").hint(
-                "write a profile with `\"adapter\": \"pool\"` in your own profiles, or import one from a file",
-            )),
-            (None, several) => {
-                Err(usage_error("the call names no pool, and there are several").hint(format!("pools: {}", several.join(", "))))
-            }
+            (None, []) => Err(usage_error("there is no pool of models")
+                .hint("add a member to a new pool, or import a pool from a file")),
+            (None, several) => Err(usage_error("the call names no pool, and there are several")
+                .hint(format!("pools: {}", several.join(", ")))),
         }
     }
 }

@@ -127,6 +127,7 @@ pub(crate) fn restore_task(
                 send_key: false,
                 model: options.model.clone(),
                 timeout_seconds: seconds("timeout"),
+                retries: None,
                 timeouts: TimeoutsFile {
                     connect_seconds: seconds("connect"),
                     first_byte_seconds: seconds("first-byte"),

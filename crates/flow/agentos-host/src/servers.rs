@@ -144,6 +144,7 @@ fn server_settings(
     key: Option<Secret>,
     key_obstacle: Option<KeyObstacle>,
 ) -> ServerSettings {
+    let usual = ServerSettings::new(&profile.provider, profile.execution_mode());
     ServerSettings {
         base_url: profile.base_url.as_ref().map(ToString::to_string),
         model: profile.model.clone(),
@@ -164,7 +165,8 @@ fn server_settings(
         first_byte_timeout: Duration::from_secs(profile.timeouts.first_byte_seconds),
         idle_timeout: Duration::from_secs(profile.timeouts.idle_seconds),
         total_timeout: Duration::from_secs(profile.timeouts.total_seconds),
-        ..ServerSettings::new(&profile.provider, profile.execution_mode())
+        retries: profile.retries.unwrap_or(usual.retries),
+        ..usual
     }
 }
 

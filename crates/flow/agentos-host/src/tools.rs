@@ -237,6 +237,7 @@ impl Tools {
                 model: over.model.clone(),
                 timeout_seconds: over.timeout_seconds,
                 timeouts: over.timeouts,
+                retries: over.retries,
                 api_key: None,
                 send_key: over.send_key,
             },

@@ -40,6 +40,14 @@ pub const POOL_EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "pool add",
+        &[
+            "agentos pool add mine openai/gpt-4o-mini --alias fast",
+            "agentos pool add mine ollama/llama3.3 --default --allow-cloud",
+        ],
+    ),
+    ("pool remove", &["agentos pool remove mine fast"]),
+    (
         "pool import",
         &[
             "agentos pool import models.json --name mine",
@@ -66,6 +74,10 @@ pub enum PoolVerb {
     Detect(PoolNameArgs),
     /// Show calls, success, latency, tokens and cost of each member, from the ledger
     Stats(PoolStatsArgs),
+    /// Add a member to a pool, and make the pool if there is none
+    Add(PoolAddArgs),
+    /// Remove a member from a pool
+    Remove(PoolRemoveArgs),
     /// Make a pool from the file of another program
     Import(PoolImportArgs),
     /// Make a recorded choice again and compare it
@@ -84,8 +96,8 @@ pub struct PoolNameArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "A need `supports_NAME=true` asks for an ability, `min_NAME=NUMBER` for at least so much, and any other NAME=VALUE for this \
-                        value. Needs also follow from the turn: tools, images, the words `image` and `图片`, and a context of more than \
-                        50,000 characters; one that is stated wins. An unknown ability meets no need."
+                        value. Needs also follow from the turn: tools, images, a context of more than 50,000 characters and, in a pool with \
+                        `infer_from_words`, the words `image` and `图片`; one that is stated wins. An unknown ability meets no need."
 )]
 pub struct PoolSelectArgs {
     /// Pool
@@ -120,6 +132,37 @@ pub struct PoolStatsArgs {
     /// Count only calls since this date or duration, as in `2026-11-21` or `7days`
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
+}
+
+/// Arguments of `pool add`.
+#[derive(Debug, Args)]
+pub struct PoolAddArgs {
+    /// Name of the pool
+    #[arg(value_name = "POOL")]
+    pub pool: String,
+    /// Model, as in `openai/gpt-4o`, or a provider alone, whose own model is meant
+    #[arg(value_name = "MODEL")]
+    pub model: String,
+    /// Name of the member in the pool [default: the model's name]
+    #[arg(long, value_name = "ALIAS")]
+    pub alias: Option<String>,
+    /// Make it the member that is chosen if nothing else decides
+    #[arg(long)]
+    pub default: bool,
+    /// Allow turns to go from a member on this machine to one in the cloud
+    #[arg(long)]
+    pub allow_cloud: bool,
+}
+
+/// Arguments of `pool remove`.
+#[derive(Debug, Args)]
+pub struct PoolRemoveArgs {
+    /// Name of the pool
+    #[arg(value_name = "POOL")]
+    pub pool: String,
+    /// Name of the member in the pool
+    #[arg(value_name = "ALIAS")]
+    pub alias: String,
 }
 
 /// Arguments of `pool import`.

@@ -385,6 +385,7 @@ impl From<&OverrideFlags> for ProviderOverrides {
                 idle_seconds: flags.idle_timeout,
                 total_seconds: flags.total_timeout,
             },
+            retries: None,
             without_repository: false,
         }
     }

@@ -2,12 +2,12 @@
 //!
 //! Owns: the meaning of the flags and the exit status. Never: chooses a model.
 
-use agentos_host::{Cause, EffectError, PoolImportSpec, PoolQuery, block_on};
+use agentos_host::{Cause, EffectError, PoolImportSpec, PoolMemberSpec, PoolQuery, block_on};
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed};
 use crate::args::pool::{
-    PoolImportArgs, PoolNameArgs, PoolReplayArgs, PoolSelectArgs, PoolStatsArgs, PoolVerb,
+    PoolAddArgs, PoolImportArgs, PoolNameArgs, PoolReplayArgs, PoolSelectArgs, PoolStatsArgs, PoolVerb,
 };
 use crate::commands::evidence::parse_since;
 use crate::exit::Exit;
@@ -21,6 +21,11 @@ pub fn run_pool_verb(app: &App, verb: &PoolVerb) -> Done {
         PoolVerb::Select(args) => select_member(app, args),
         PoolVerb::Detect(args) => detect_abilities(app, args),
         PoolVerb::Stats(args) => show_statistics(app, args),
+        PoolVerb::Add(args) => add_member(app, args),
+        PoolVerb::Remove(args) => {
+            let pools = app.host.remove_pool_member(&args.pool, &args.alias)?;
+            show_report(app, &pools, || pool::format_pools(&pools))
+        }
         PoolVerb::Import(args) => import_pool(app, args),
         PoolVerb::Replay(args) => replay_choice(app, args),
     }
@@ -30,7 +35,7 @@ fn list_pools(app: &App) -> Done {
     let list = app.host.list_pools()?;
     if list.pools.is_empty() && !app.printer.json {
         app.printer.show_note(
-            "there is no pool of models; a profile with `\"adapter\": \"pool\"` in your own profiles makes one, and so does `agentos pool import FILE`",
+            "there is no pool of models; `agentos pool add POOL MODEL` makes one, and so does `agentos pool import FILE`",
         );
         return Ok(Exit::Done);
     }
@@ -76,6 +81,17 @@ fn show_statistics(app: &App, args: &PoolStatsArgs) -> Done {
     let since = args.since.as_deref().map(parse_since).transpose()?;
     let report = app.host.pool_statistics(&name, since.as_deref())?;
     show_report(app, &report, || pool::format_statistics(&report))
+}
+
+fn add_member(app: &App, args: &PoolAddArgs) -> Done {
+    let pools = app.host.add_pool_member(&PoolMemberSpec {
+        pool: args.pool.clone(),
+        model: args.model.clone(),
+        alias: args.alias.clone(),
+        is_default: args.default,
+        allow_cloud: args.allow_cloud,
+    })?;
+    show_report(app, &pools, || pool::format_pools(&pools))
 }
 
 fn import_pool(app: &App, args: &PoolImportArgs) -> Done {

@@ -82,8 +82,8 @@ fn the_cost_of_a_scripted_session_is_the_sum_by_hand() {
         rows,
         [
             "priced/tiny-coder-2 2 0 0.012 0",
-            "failing/tiny-coder 1 1 0 1",
-            "unpriced/tiny-coder-2 1 0 0 1"
+            "failing/tiny-coder 1 1 null 1",
+            "unpriced/tiny-coder-2 1 0 null 1"
         ]
     );
     assert_eq!(
@@ -111,7 +111,7 @@ fn describe_row(row: &Value) -> String {
         text("name"),
         row["calls"],
         row["failed"],
-        text("cost_usd"),
+        row["cost_usd"].as_str().unwrap_or("null"),
         row["unknown"]
     )
 }

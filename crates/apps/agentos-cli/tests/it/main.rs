@@ -79,6 +79,7 @@ mod pipeline;
 mod policy;
 mod pool;
 mod pool_calls;
+mod pool_edit;
 mod pool_ends;
 mod preflight;
 mod probing;

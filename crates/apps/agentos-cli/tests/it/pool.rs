@@ -26,7 +26,7 @@ pub fn add_pool(cli: &Cli, name: &str, pool: &Value) {
 /// LM-24 and LM-29: the pool of the example.
 fn seed_pool() -> Value {
     let member = |alias: &str, model: &str, abilities: Value, price: f64| json!({ "alias": alias, "model": model, "abilities": abilities, "price": { "input": price, "output": price } });
-    json!({ "default": "default", "allow_cloud": true, "members": [
+    json!({ "default": "default", "allow_cloud": true, "infer_from_words": true, "members": [
         member("default", "openai/gpt-3.5-turbo", json!({ "supports_tools": true, "supports_vision": false, "context_window": 4096 }), 2.0),
         member("vision", "openai/gpt-4-vision", json!({ "supports_vision": true, "context_window": 8192 }), 40.0),
         member("large-context", "anthropic/claude-3-opus", json!({ "supports_vision": false, "context_window": 200_000 }), 15.0),
@@ -123,7 +123,11 @@ fn an_ability_that_nobody_states_refuses_no_member_unless_a_person_needs_it() {
         member("sql-expert", json!({ "specialized_for": "sql_generation" })),
     ];
     for selector in ["default", "capability"] {
-        add_pool(&cli, "bare", &json!({ "selector": selector, "members": members }));
+        add_pool(
+            &cli,
+            "bare",
+            &json!({ "selector": selector, "infer_from_words": true, "members": members }),
+        );
         let cases: &[(&[&str], &str)] = &[
             (&[], "default"),
             (&["--require", "supports_vision=true"], "vision"),

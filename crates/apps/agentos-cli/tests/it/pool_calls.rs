@@ -163,6 +163,24 @@ fn a_single_message_goes_to_the_next_member() {
     }
 }
 
+#[test]
+fn a_member_is_asked_once_while_another_one_can_answer() {
+    // Settings of the pool, and the requests to a server that is overloaded.
+    for (settings, expected) in [
+        (json!({}), 1),
+        (json!({ "retries": 2 }), 3),
+        // Nobody else is asked.
+        (json!({ "fallback": [] }), 4),
+    ] {
+        let busy = FakeServer::start(|_| Reply::http(503, &[("retry-after", "0")], b"{}")).unwrap();
+        let second = answering(SLOPPY_FIX, true);
+        let (_repo, cli) = in_repo();
+        two_members(&cli, &busy.url(), &second.url(), settings.clone());
+        let sent = call(&cli, &["chat", "send", "-p", "mine", "Hello"]);
+        assert_eq!(count_chats(&busy), expected, "{settings} {sent}");
+    }
+}
+
 /// A server that is overloaded, counted in the ledger of all commands of the user.
 #[test]
 fn a_member_that_fails_again_and_again_is_left_out_for_a_while() {

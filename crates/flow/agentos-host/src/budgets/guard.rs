@@ -2,9 +2,10 @@
 //!
 //! Owns: the one way from a call to the budgets. Never: sends a call, or writes the ledger.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use agentos_api::NextStep;
+use agentos_api::{NextStep, Notice};
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock as _, EffectError};
 use agentos_ledger::find_counted_token;
@@ -59,6 +60,7 @@ pub(crate) struct BudgetGuard {
     limits: Vec<BudgetLimit>,
     /// True if the calls come with a token for which the user has set no budget.
     uses_default: bool,
+    has_alerted: AtomicBool,
     store: Mutex<BudgetStore>,
 }
 
@@ -91,6 +93,7 @@ impl BudgetGuard {
             model,
             limits,
             uses_default,
+            has_alerted: AtomicBool::new(false),
         }))
     }
 
@@ -158,11 +161,33 @@ impl BudgetGuard {
             |query: &SpendingQuery| read_recorded(ledger.as_ref(), query).map_err(ReserveError::Effect);
         let answer = self.lock().reserve(&self.limits, &planned, read);
         match answer.map_err(ReserveError::into_effect)? {
-            ReserveAnswer::Reserved => Ok(Some(id)),
+            ReserveAnswer::Reserved { nearly_spent } => {
+                if let Some((limit, sums)) =
+                    nearly_spent.and_then(|(at, sums)| Some((self.limits.get(at)?, sums)))
+                {
+                    self.alert(limit, sums);
+                }
+                Ok(Some(id))
+            }
             ReserveAnswer::Exceeded { position, sums } => Err(self.limits.get(position).map_or_else(
                 || refuse_uncounted(provider),
                 |limit| self.explain_default(refuse_spent(limit, sums, &planned)),
             )),
+        }
+    }
+
+    /// Says once that a budget is nearly spent.
+    fn alert(&self, limit: &BudgetLimit, sums: BudgetSums) {
+        if !self.has_alerted.swap(true, Ordering::Relaxed) {
+            let group = limit
+                .each
+                .map(|each| (each, each.find(self.model.session.as_deref())));
+            let message = format!(
+                "the budget {} is nearly spent: {}",
+                describe_budget(limit, group),
+                describe_sums(sums)
+            );
+            self.host.notify(Notice::new("budget-nearly-spent", message));
         }
     }
 

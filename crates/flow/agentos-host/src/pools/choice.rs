@@ -215,6 +215,7 @@ pub(crate) fn choose_in_pool(
     let input_tokens = chars.div_ceil(TOKEN_CHARS);
     let shape = TurnShape {
         message: &query.message,
+        reads_words: pool.file.infer_from_words.unwrap_or_default(),
         images: query.images,
         tools: query.tools,
         context_chars: query.context_chars,

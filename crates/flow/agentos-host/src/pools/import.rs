@@ -64,14 +64,15 @@ impl Host {
     /// If the file has no known form or no model, the name is taken, or the profile cannot be written.
     pub fn import_pool(&self, spec: &PoolImportSpec) -> Result<PoolImport, EffectError> {
         let text = read_text_file(self.environment(), &spec.file, LARGEST_FILE)?;
-        let imported = read_pool(&text).ok_or_else(|| {
-            usage_error(format!("`{}` has no known form of a pool", spec.file.display()))
-                .hint("it is JSON: a list of models with `alias`, `provider` and `model_name`, a `models` object, or LiteLLM's `model_list`")
-        })?;
         let name = match &spec.name {
             Some(name) => name.clone(),
             None => name_pool(&spec.file),
         };
+        let imported = read_pool(&text).map_err(|fault| bad_pool(&name, &fault))?;
+        let imported = imported.ok_or_else(|| {
+            usage_error(format!("`{}` has no known form of a pool", spec.file.display()))
+                .hint("it is JSON: a list of models with `alias`, `provider` and `model_name`, a `models` object, or LiteLLM's `model_list`")
+        })?;
         let (mut pool, mut notes) = (imported.pool, imported.notes);
         pool.allow_cloud = spec.allow_cloud.then_some(true);
         check_pool(&pool).map_err(|fault| bad_pool(&name, &fault))?;

@@ -99,10 +99,27 @@ pub(crate) fn read_pool_file(tools: &Tools, name: &str) -> Result<Option<PoolFil
 /// # Errors
 /// If one of them cannot be used.
 pub(crate) fn load_chain(host: &Host, tools: &Tools, name: &str) -> Result<Vec<LoadedPool>, EffectError> {
+    load_from(host, tools, name, read_pool_file(tools, name)?)
+}
+
+/// Loads the chain of a pool whose file would be `first`.
+///
+/// # Errors
+/// As [`load_chain`].
+pub(super) fn load_from(
+    host: &Host,
+    tools: &Tools,
+    name: &str,
+    mut first: Option<PoolFile>,
+) -> Result<Vec<LoadedPool>, EffectError> {
     let mut pools = BTreeMap::new();
     let mut next = Some(name.to_owned());
     while let Some(pool) = next {
-        let Some(file) = read_pool_file(tools, &pool)? else {
+        let file = match first.take() {
+            Some(first) => Some(first),
+            None => read_pool_file(tools, &pool)?,
+        };
+        let Some(file) = file else {
             break;
         };
         next = file

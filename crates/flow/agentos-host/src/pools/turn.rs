@@ -10,8 +10,9 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_ledger::TurnEnd;
 use agentos_model::{ChatMessage, MessagePart};
-use agentos_pool::{FailedAttempt, FailoverStep, PoolChoice, next_step};
+use agentos_pool::{FailedAttempt, FailoverStep, MOST_HOPS, PoolChoice, next_step};
 use agentos_profile::PoolNotify;
+use agentos_select::NeedOrigin;
 use serde_json::Value;
 
 use super::choice::choose_in_pool;
@@ -43,6 +44,8 @@ pub(crate) struct PoolTurn {
     position: usize,
     /// Members of this pool that failed, with the codes.
     failed: BTreeMap<String, String>,
+    /// Member of this pool that was asked first. `None` if none was asked yet.
+    first: Option<String>,
     hops: usize,
     /// Characters of earlier messages, which count in `query` too.
     history_chars: u64,
@@ -83,6 +86,7 @@ impl PoolTurn {
             },
             position: 0,
             failed: BTreeMap::new(),
+            first: None,
             hops: 0,
             history_chars: 0,
             ahead: None,
@@ -118,12 +122,17 @@ impl PoolTurn {
                         let message = format!("`{to}` answers now, and not `{from}`: {reason}");
                         notify_user(host, pool, Notice::new("pool-switch", message));
                     }
+                    if self.hops == 0 {
+                        notify_of_word(host, pool, &choice);
+                    }
+                    self.first.get_or_insert_with(|| pinned.alias.clone());
                     return Ok(Some(pinned));
                 }
                 last = Some(choice);
             }
             self.position += 1;
             self.failed.clear();
+            self.first = None;
         }
         // Earlier messages are summarized if no member can read them all, so they are a wish and no condition.
         if self.hops == 0 && self.history_chars > 0 {
@@ -149,7 +158,7 @@ impl PoolTurn {
         if failed.is_empty() {
             return vec![failed];
         }
-        let Some(order) = &pool.file.fallback else {
+        let Some(order) = self.fallback_in(pool) else {
             return vec![failed];
         };
         let next = order.iter().filter(|alias| !failed.contains_key(*alias));
@@ -166,14 +175,41 @@ impl PoolTurn {
         only.collect()
     }
 
+    /// Returns the members that are asked after a failure: those of the member that was asked first, else those of the pool. `None` if the
+    /// selector chooses again.
+    fn fallback_in<'p>(&self, pool: &'p LoadedPool) -> Option<&'p Vec<String>> {
+        let first = self.first.as_ref().and_then(|first| pool.file.find_member(first));
+        let own = first.and_then(|member| member.fallback.as_ref());
+        own.or(pool.file.fallback.as_ref())
+    }
+
+    /// Returns true if somebody else could answer should this choice fail, so that waiting for its server to recover would only lose time.
+    fn has_other(&self, pool: &LoadedPool, choice: &PoolChoice) -> bool {
+        let may_pass = |alias: &String| {
+            let is_refused = choice.refused.iter().any(|refused| refused.alias == *alias);
+            let is_excluded = choice.input.excluded.contains_key(alias);
+            // A member that was only left out because another one is next may follow.
+            choice.alias.as_ref() != Some(alias)
+                && !self.failed.contains_key(alias)
+                && (is_excluded || !is_refused)
+        };
+        let is_here = match self.fallback_in(pool) {
+            Some(order) => order.iter().any(may_pass),
+            None => pool.members.iter().any(|member| may_pass(&member.model.alias)),
+        };
+        self.hops < MOST_HOPS && (is_here || self.position + 1 < self.chain.len())
+    }
+
     fn pin(&self, pool: &LoadedPool, choice: &PoolChoice) -> Option<PinnedMember> {
         let alias = choice.alias.as_ref()?;
+        let usual = self.has_other(pool, choice).then_some(0);
         let member = pool.members.iter().find(|member| member.model.alias == *alias)?;
         Some(PinnedMember {
             provider: ProviderChoice {
                 provider: ProviderKind::from(&member.model.provider),
                 overrides: ProviderOverrides {
                     model: member.model.model.clone(),
+                    retries: pool.file.retries.or(usual),
                     without_repository: true,
                     ..self.provider.overrides.clone()
                 },
@@ -250,6 +286,26 @@ fn notify_user(host: &Host, pool: &LoadedPool, notice: Notice) {
     match pool.file.notify.unwrap_or_default() {
         PoolNotify::Notice => host.notify(notice),
         PoolNotify::Silent => {}
+    }
+}
+
+/// Reports the word of the message from which a need follows, because nobody stated it. Does nothing if there is no such word.
+fn notify_of_word(host: &Host, pool: &LoadedPool, choice: &PoolChoice) {
+    let need = choice
+        .input
+        .needs
+        .find("supports_vision")
+        .map(|need| &need.origin);
+    if let (Some(NeedOrigin::Inferred(reason)), Some(alias), true) = (
+        need,
+        &choice.alias,
+        pool.file.infer_from_words.unwrap_or_default(),
+    ) {
+        notify_user(
+            host,
+            pool,
+            Notice::new("pool-word", format!("`{alias}` answers: {reason}")),
+        );
     }
 }
 
