@@ -169,7 +169,8 @@ impl<S: Service> HttpAdapter<S> {
     }
 }
 
-/// Measures a request: a token has at least one byte, and each prompt has as many texts as the body asks for, each with its limit.
+/// Measures a request: a token has at least one byte, and each prompt has as many texts as the body asks for, each with its limit. A text
+/// that repeats its prompt may be counted with it.
 fn measure_side(request: &SideRequest, body: &Value) -> SendingSize {
     let text_tokens = u64::try_from(body.to_string().len()).unwrap_or(u64::MAX);
     let output_tokens = match request {
@@ -180,7 +181,12 @@ fn measure_side(request: &SideRequest, body: &Value) -> SendingSize {
             let prompts = fields.get("prompt").and_then(Value::as_array);
             // A list of numbers is one prompt of tokens, and each of them may be a prompt to a server that reads it otherwise.
             let prompts = prompts.map_or(1, |list| u64::try_from(list.len().max(1)).unwrap_or(u64::MAX));
-            count("max_tokens").map(|limit| limit.saturating_mul(texts).saturating_mul(prompts))
+            let repeated = match fields.get("echo").and_then(Value::as_bool) {
+                Some(true) => text_tokens.saturating_mul(texts),
+                Some(false) | None => 0,
+            };
+            let bound = |limit: u64| limit.saturating_mul(texts).saturating_mul(prompts);
+            count("max_tokens").map(|limit| bound(limit).saturating_add(repeated))
         }
     };
     SendingSize {
@@ -208,6 +214,12 @@ mod tests {
             (
                 json!({"prompt": "a", "max_tokens": u64::MAX, "n": 2}),
                 Some(u64::MAX),
+            ),
+            (json!({"prompt": "a", "max_tokens": 5, "echo": false}), Some(5)),
+            // The body has 47 bytes.
+            (
+                json!({"prompt": "a", "max_tokens": 5, "n": 2, "echo": true}),
+                Some(2 * 5 + 2 * 47),
             ),
             (json!({"prompt": "a"}), None),
         ] {

@@ -77,9 +77,9 @@ const OPENAI: &str = r#"{"type":"object","required":["model","messages"],"proper
 /// Body of a request for a response; OpenAI's own document describes it further.
 const RESPONSE: &str = r#"{"type":"object","required":["model","input"],"properties":{"model":{"type":"string"},"input":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"object"}}]},"stream":{"type":"boolean"}}}"#;
 /// Body of a request for embeddings.
-const EMBEDDINGS: &str = r#"{"type":"object","required":["model","input"],"properties":{"model":{"type":"string"},"input":{"anyOf":[{"type":"string"},{"type":"array","minItems":1}]}}}"#;
+const EMBEDDINGS: &str = r#"{"type":"object","required":["model","input"],"properties":{"model":{"type":"string"},"input":{"anyOf":[{"type":"string"},{"type":"array","minItems":1,"items":{"type":"string"}},{"type":"array","minItems":1,"items":{"type":"integer","minimum":0}},{"type":"array","minItems":1,"items":{"type":"array","minItems":1,"items":{"type":"integer","minimum":0}}}]}}}"#;
 /// Body of a request for the continuation of a text.
-const COMPLETION: &str = r#"{"type":"object","required":["model","prompt"],"properties":{"model":{"type":"string"},"prompt":{"anyOf":[{"type":"string"},{"type":"array","minItems":1}]},"stream":{"type":"boolean"}}}"#;
+const COMPLETION: &str = r#"{"type":"object","required":["model","prompt"],"properties":{"model":{"type":"string"},"prompt":{"anyOf":[{"type":"string"},{"type":"array","minItems":1,"items":{"type":"string"}},{"type":"array","minItems":1,"items":{"type":"integer","minimum":0}},{"type":"array","minItems":1,"items":{"type":"array","minItems":1,"items":{"type":"integer","minimum":0}}}]},"stream":{"type":"boolean"}}}"#;
 /// Body of a request for a count of tokens.
 const COUNT: &str = r#"{"type":"object","required":["model","messages"],"properties":{"model":{"type":"string"},"messages":{"type":"array","items":{"type":"object"}}}}"#;
 /// Body of a request of Anthropic's clients; their own document describes it further.

@@ -102,13 +102,14 @@ async fn count_request(
     }
 }
 
-/// Answers a request whose fields go to the server as they are.
+/// Answers a request whose documented fields go to the server.
 async fn answer_plain(
     (desk, token): (&SharedDesk, SentToken),
     request: PlainRequest,
     side: SideRequest,
 ) -> Response {
     let turn = new_run();
+    let ignored = request.ignored.join(", ");
     let answer = match ask_server(desk, &request.model, side, (&turn, name_token(token))).await {
         Ok(answer) => answer,
         Err(error) => {
@@ -134,6 +135,7 @@ async fn answer_plain(
     add_header(&mut response, "x-agentos-turn", turn.as_str());
     add_header(&mut response, "x-request-id", &format!("req_{turn}"));
     add_header(&mut response, "x-agentos-cost-usd", &write_cost(answer.cost));
+    add_header(&mut response, "x-agentos-ignored", &ignored);
     response
 }
 

@@ -24,9 +24,9 @@ pub enum SideEndpoint {
 pub enum SideRequest {
     /// Conversation whose tokens are counted. The answer is Anthropic's: an object with `input_tokens`.
     CountTokens(Box<ChatRequest>),
-    /// Body of `POST /v1/embeddings` in OpenAI's form. The server's model takes the place of the one in the body.
+    /// Documented fields of `POST /v1/embeddings` in OpenAI's form. The server's model is added.
     Embeddings(Map<String, Value>),
-    /// Body of `POST /v1/completions` in OpenAI's form, without `stream`. As above.
+    /// Documented fields of `POST /v1/completions` in OpenAI's form, without `stream`. As above.
     Completions(Map<String, Value>),
 }
 

@@ -71,13 +71,17 @@ fn text() -> Reply {
 fn vectors_of_texts_come_from_the_server_and_are_paid() {
     let vendor = start_vendor(|_| vectors());
     let service = start_with(&[("fast", profile("openai", &format!("{}/v1", vendor.url())))]);
-    let body = json!({"model": "fast", "input": ["a", "b"], "dimensions": 2, "encoding_format": "float"});
+    let body = json!({
+        "model": "fast", "input": ["a", "b"], "dimensions": 2, "encoding_format": "float",
+        "models": ["dear"], "service_tier": "priority",
+    });
     let answer = post(&service, "/v1/embeddings", &body);
     assert_eq!(answer.status, 200, "{}", answer.body);
     let document = json_of(&answer);
     assert_eq!(document["data"][0]["embedding"], json!([0.5, -1.0]));
     assert_eq!(document["model"], "fast");
     assert_eq!(answer.header("x-agentos-model"), Some("m-1"));
+    assert_eq!(answer.header("x-agentos-ignored"), Some("models"));
     assert_eq!(answer.header("x-agentos-cost-usd"), Some("0.000003"));
     let sent = &vendor.requests()[0];
     assert_eq!(sent.path, "/v1/embeddings");

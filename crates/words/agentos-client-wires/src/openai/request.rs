@@ -11,7 +11,7 @@ use crate::field::{ObjectFields, missing, wrong_type};
 use crate::request::{ClientRequest, RequestEcho};
 
 /// Fields about the caller, the vendor's storage and its accounting: no answer depends on them.
-const WITHOUT_EFFECT: [&str; 8] = [
+pub(super) const WITHOUT_EFFECT: [&str; 8] = [
     "metadata",
     "parallel_tool_calls",
     "prompt_cache_key",
@@ -34,14 +34,7 @@ pub fn read_request(body: Value) -> Result<ClientRequest, RequestFault> {
         return Err(wrong_type("messages", "a list"));
     };
     let (system, messages) = read_messages(messages)?;
-    // Without either field, OpenAI answers with one document that has the counts.
-    let is_stream = fields.flag("stream")?.unwrap_or_default();
-    let reports_usage = match fields.value("stream_options") {
-        Some(options) => ObjectFields::take(options, "stream_options")?
-            .flag("include_usage")?
-            .unwrap_or_default(),
-        None => false,
-    };
+    let (is_stream, reports_usage) = read_stream(&mut fields)?;
     refuse_unsupported(&mut fields)?;
     // The newer name wins, as at OpenAI; some clients send both.
     let (newer, older) = (
@@ -72,6 +65,19 @@ pub fn read_request(body: Value) -> Result<ClientRequest, RequestFault> {
         ignored: fields.list_unread(),
         echo: RequestEcho::default(),
     })
+}
+
+/// Takes the fields about the stream: whether the answer is a stream, and whether the stream ends with the counts of tokens.
+pub(super) fn read_stream(fields: &mut ObjectFields) -> Result<(bool, bool), RequestFault> {
+    // Without either field, OpenAI answers with one document that has the counts.
+    let is_stream = fields.flag("stream")?.unwrap_or_default();
+    let reports_usage = match fields.value("stream_options") {
+        Some(options) => ObjectFields::take(options, "stream_options")?
+            .flag("include_usage")?
+            .unwrap_or_default(),
+        None => false,
+    };
+    Ok((is_stream, reports_usage))
 }
 
 /// Refuses fields that ask for something that no answer here contains.
