@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use agentos_host::{
     Conversation, EffectError, ProviderChoice, TurnLimits, TurnSpec, block_on, find_turn_fault,
+    require_session_name,
 };
 use agentos_ledger::{SessionKey, SessionSettings};
 use axum::http::StatusCode;
@@ -39,13 +40,14 @@ pub fn parse_key(name: &str) -> Result<SessionKey, RequestFault> {
 /// Starts a turn on a new thread.
 ///
 /// # Errors
-/// If there is no message, or a turn runs in this session.
+/// If there is no message, the name belongs to a token, or a turn runs in this session.
 pub fn begin_turn(desk: &SharedDesk, order: TurnOrder) -> Result<(), RequestFault> {
     let order = TurnOrder {
         text: order.text.trim().to_owned(),
         model: order.model.trim().to_owned(),
         ..order
     };
+    require_session_name(&order.key)?;
     if order.text.is_empty() {
         let what = "there is no message";
         return Err(RequestFault::new(StatusCode::BAD_REQUEST, "usage", what));

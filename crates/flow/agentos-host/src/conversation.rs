@@ -26,7 +26,9 @@ use agentos_chat::{
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_evidence::{Record, RecordKind};
-use agentos_ledger::{SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnEnd, TurnRecord};
+use agentos_ledger::{
+    SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnEnd, TurnRecord, find_counted_token,
+};
 use agentos_model::{ChatMessage, ChatRole};
 use agentos_store::{LedgerLock, LedgerStore};
 use agentos_tool::{BoxFuture, RunId};
@@ -124,8 +126,15 @@ impl Host {
     /// Opens a session; one that does not exist yet begins with its first turn or setting.
     ///
     /// # Errors
-    /// If another process uses it, or the ledger cannot be read.
+    /// If the name belongs to a token, another process uses the session, or the ledger cannot be read.
     pub fn open_conversation(&self, key: &SessionKey) -> Result<Conversation, EffectError> {
+        require_session_name(key)?;
+        self.open_any_conversation(key)
+    }
+
+    /// Opens a session whatever its name is, as [`Host::open_conversation`] does: a session of an earlier version may have the name of a token,
+    /// and can be deleted.
+    pub(crate) fn open_any_conversation(&self, key: &SessionKey) -> Result<Conversation, EffectError> {
         let ledger = Ledger::open(self)?;
         let lock =
             LedgerLock::lock_session(ledger.folder(), key.as_str()).map_err(|error| store_error(&error))?;
@@ -158,6 +167,20 @@ impl Host {
             _lock: lock,
         })
     }
+}
+
+/// Refuses the name under which the calls of a token are counted.
+///
+/// # Errors
+/// If the name has the scope of tokens.
+pub fn require_session_name(key: &SessionKey) -> Result<(), EffectError> {
+    if find_counted_token(key.as_str()).is_none() {
+        return Ok(());
+    }
+    // The calls of such a session would count for the budget of the token, and the calls of the token for the budget of the session.
+    let message =
+        format!("`{key}` is a name for the calls of a token of the service, so no session can have it");
+    Err(usage_error(message).hint("choose a name that does not begin with `token:`"))
 }
 
 impl Host {

@@ -185,7 +185,8 @@ pub use clock::{before_now, new_run, now, now_ms};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
 pub use conversation::{
-    Conversation, SummarySpec, TurnReport, TurnSpec, WithheldReads, find_turn_fault, unknown_session,
+    Conversation, SummarySpec, TurnReport, TurnSpec, WithheldReads, find_turn_fault, require_session_name,
+    unknown_session,
 };
 pub use costs::{CostReport, RebuildReport};
 pub use devices::{DeviceAddress, DeviceApproval, PairedDevice, PairingFacts, device_key, pairing_code};

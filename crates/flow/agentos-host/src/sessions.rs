@@ -348,7 +348,10 @@ impl Host {
     /// If there is no such session, somebody uses it, or the ledger cannot be written.
     pub fn delete_session(&self, key: &SessionKey) -> Result<SessionChange, EffectError> {
         // Open until the end, so that nobody adds a turn to what is being removed.
-        let conversation = self.open_existing_conversation(key)?;
+        let conversation = self.open_any_conversation(key)?;
+        if !conversation.has_begun() {
+            return Err(unknown_session(key));
+        }
         let removed = conversation.ledger().delete_session(key)?;
         Ok(SessionChange::new(key, SessionChangeKind::Deleted { removed }))
     }

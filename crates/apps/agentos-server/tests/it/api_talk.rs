@@ -150,3 +150,21 @@ fn a_session_has_one_turn_at_a_time_and_a_program_stops_it() {
         "the turn goes on"
     );
 }
+
+#[test]
+fn no_session_has_the_name_of_a_token() {
+    let (service, _server) = start();
+    let (status, body) = say(
+        &service,
+        "token:clients",
+        &json!({"text": "Hello.", "model": "mine"}),
+    );
+    assert_eq!(status, 400, "{body}");
+    assert!(body.contains("name for the calls of a token"), "{body}");
+    let key = agentos_ledger::SessionKey::parse("token:clients").unwrap();
+    let refused = service.host().open_conversation(&key).err().unwrap();
+    assert_eq!(refused.code, "usage");
+    // A session of an earlier version can still be deleted; here is no such session.
+    let missing = service.host().delete_session(&key).err().unwrap();
+    assert_ne!(missing.code, refused.code);
+}
