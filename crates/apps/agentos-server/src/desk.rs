@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use agentos_host::{
     ApprovalHashes, ApprovalMode, ConsentAnswer, ConsentMode, ConsentProof, DeniedRequest, DeviceAddress,
-    EffectError, Host, Outcome, RunSpec, RunWork, ServiceModels, SessionOptions,
+    EffectError, Host, KnownRepository, Outcome, RunSpec, RunWork, ServiceModels, SessionOptions,
 };
 use axum::http::StatusCode;
 use tokio::sync::Semaphore;
@@ -29,6 +29,7 @@ use crate::access::ServiceAccess;
 use crate::event_hub::EventHub;
 use crate::fault::RequestFault;
 use crate::metrics::ServiceMetrics;
+use crate::served::ServedDesks;
 use crate::talks::OpenTalks;
 
 /// Most waiting calls for each place of a lane.
@@ -123,8 +124,10 @@ pub struct ServiceDesk {
     pub sign_in_link: String,
     /// Addresses at which the user's other devices reach the service.
     pub device_addresses: Vec<DeviceAddress>,
-    /// Name of the repository's folder, for people.
-    pub repository: String,
+    /// The repository, as it was when the service took it. A default value for the desk of the user's own models.
+    pub known: KnownRepository,
+    /// The desks of all repositories.
+    pub served: ServedDesks,
     /// Further policies.
     pub policies: Vec<PathBuf>,
     /// Reader of the tape for all listeners.
@@ -155,7 +158,7 @@ impl ServiceDesk {
         host: Host,
         metrics: Arc<ServiceMetrics>,
         (sign_in_link, device_addresses): (String, Vec<DeviceAddress>),
-        repository: String,
+        (known, served): (KnownRepository, ServedDesks),
         policies: Vec<PathBuf>,
     ) -> Self {
         Self {
@@ -165,7 +168,8 @@ impl ServiceDesk {
             access: ServiceAccess::default(),
             sign_in_link,
             device_addresses,
-            repository,
+            known,
+            served,
             policies,
             events: EventHub::default(),
             talks: OpenTalks::default(),

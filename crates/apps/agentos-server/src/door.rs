@@ -51,6 +51,7 @@ use crate::metrics::ServiceMetrics;
 use crate::page::{self, SignedIn};
 use crate::rest::{self, RestFault};
 use crate::routes::{add_headers, make_routes};
+use crate::served::ServedDesks;
 use crate::timed_body::TimedBody;
 use crate::v1;
 use crate::v1_fault::{find_wire, refuse_client, to_client_fault};
@@ -95,11 +96,12 @@ pub struct ServiceDoor {
     /// Desk of the requests that belong to no repository.
     user: OpenDesk,
     desks: RwLock<Vec<Arc<OpenDesk>>>,
+    /// The same desks, for what is about the user and not about one repository.
+    served: ServedDesks,
 }
 
 /// A repository that is served.
 pub struct OpenDesk {
-    known: KnownRepository,
     /// Value of Host of its page.
     page: String,
     desk: SharedDesk,
@@ -132,7 +134,7 @@ impl ServiceDoor {
         let metrics = Arc::new(ServiceMetrics::default());
         let user = OpenDesk::new(
             host.clone(),
-            KnownRepository::default(),
+            (KnownRepository::default(), ServedDesks::default()),
             Arc::clone(&metrics),
             (String::new(), &fixed, &[]),
             Vec::new(),
@@ -148,6 +150,7 @@ impl ServiceDoor {
             agents: agents.clone(),
             user,
             desks: RwLock::default(),
+            served: ServedDesks::default(),
         })
     }
 
@@ -174,7 +177,7 @@ impl ServiceDoor {
             .filter(|policy| !self.policies.contains(policy));
         policies.extend(more.cloned());
         let mut desks = self.desks.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(open) = desks.iter().find(|open| open.known.folder == known.folder) {
+        if let Some(open) = desks.iter().find(|open| open.desk.known.folder == known.folder) {
             if !order.policies.is_empty() && policies != open.desk.policies {
                 return Err(usage("this repository is served already, with other policies")
                     .hint("end the service, and start it with these"));
@@ -199,7 +202,9 @@ impl ServiceDoor {
         }
         let metrics = Arc::clone(&self.metrics);
         let names = (page, self.fixed.as_slice(), self.devices.as_slice());
-        let open = Arc::new(OpenDesk::new(host, known, metrics, names, policies));
+        let place = (known, self.served.clone());
+        let open = Arc::new(OpenDesk::new(host, place, metrics, names, policies));
+        self.served.add(&open.desk);
         desks.push(Arc::clone(&open));
         Ok(open)
     }
@@ -407,7 +412,7 @@ impl ServiceDoor {
         let joined = tokio::task::spawn_blocking(move || {
             let open = door.join(&order)?;
             let link = open.make_link()?;
-            let repository = open.known.name.clone();
+            let repository = open.desk.known.name.clone();
             Ok::<_, EffectError>(JoinAnswer { link, repository })
         });
         let lost = RequestFault::new(
@@ -427,7 +432,7 @@ impl ServiceDoor {
 impl OpenDesk {
     fn new(
         host: Host,
-        known: KnownRepository,
+        place: (KnownRepository, ServedDesks),
         metrics: Arc<ServiceMetrics>,
         (page, fixed, devices): (String, &[String], &[DeviceAddress]),
         policies: Vec<PathBuf>,
@@ -437,14 +442,13 @@ impl OpenDesk {
             host,
             metrics,
             (link, devices.to_vec()),
-            known.name.clone(),
+            place,
             policies,
         ));
         let mut names = fixed.to_vec();
         names.push(SOCKET_NAME.to_owned());
         Self {
             routes: make_routes(Arc::clone(&desk), &names),
-            known,
             page,
             desk,
         }
@@ -475,7 +479,7 @@ fn choose_desk(
     token: Option<&ServiceToken>,
     named: Option<&str>,
 ) -> Result<Option<Arc<OpenDesk>>, RequestFault> {
-    let known: Vec<&KnownRepository> = desks.iter().map(|open| &open.known).collect();
+    let known: Vec<&KnownRepository> = desks.iter().map(|open| &open.desk.known).collect();
     let at = choose_repository(&known, kind, token, named)?;
     Ok(at.and_then(|at| desks.get(at)).map(Arc::clone))
 }

@@ -35,6 +35,7 @@ mod rest_talk;
 mod routes;
 mod serve;
 mod talks;
+mod served;
 mod timed_body;
 mod turns;
 mod v1;

@@ -98,7 +98,7 @@ async fn read_frame(
         title,
         section,
         waiting: requests.len(),
-        repository: desk.repository.clone(),
+        repository: desk.known.name.clone(),
         form: person.form.clone(),
         session: person.id.clone(),
         challenge: match person.kind {

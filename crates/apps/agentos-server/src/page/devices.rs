@@ -168,8 +168,7 @@ pub async fn change_devices(
         }
         "revoke" => {
             desk.call(move |desk| desk.host.revoke_device(&id)).await?;
-            desk.access.end_device_sessions();
-            desk.call(|desk| desk.host.record_devices()).await?;
+            desk.served.end_devices(&desk).await?;
         }
         "end" => desk.access.end_session(&id),
         _ => {

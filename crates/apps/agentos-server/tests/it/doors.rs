@@ -385,3 +385,66 @@ fn a_device_does_nothing_that_it_did_not_sign() {
     let out = at_device(&service, ("POST", "/signout"), &cookie, &[("form", &form)]);
     assert_eq!(out.status, 303, "{}", out.body);
 }
+
+/// Returns the number of consents on the tape of a repository: pairings and revocations among them.
+fn count_consents(service: &Service, folder: &std::path::Path) -> usize {
+    let host = service.host_of_folder(folder);
+    let (events, _) = host
+        .read_events(&agentos_host::TapePlace::default(), 1_000)
+        .unwrap();
+    events.iter().filter(|event| event.kind == "consent").count()
+}
+
+#[test]
+fn a_revoked_device_ends_in_every_repository_at_once() {
+    let repo = TestRepo::new();
+    repo.write("src/lib.rs", LIB);
+    repo.commit_all("begin");
+    let service = Service::start_with(repo, |cli| {
+        let file = cli.home().join(".config/agentos/config.toml");
+        write_file(&file, "device_addresses = \"http://phone.localhost\"\n");
+    });
+    let key = agentos_host::device_key("PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=").unwrap();
+    let device = service.host().add_device("phone", &key).unwrap();
+    let other = other_repository();
+    let (page, code) = service.join(other.path());
+    assert_eq!(count_consents(&service, other.path()), 1);
+
+    // The device is signed in at the page of the other repository.
+    let at_other = |path: &str, cookie: &str, pairs: &[(&str, &str)]| {
+        service.send(&Sent {
+            method: if pairs.is_empty() { "GET" } else { "POST" },
+            path,
+            host: Some(&page),
+            headers: vec![
+                ("Origin", format!("http://{page}")),
+                ("Content-Type", "application/x-www-form-urlencoded".to_owned()),
+                ("Cookie", format!("agentos-session={cookie}")),
+            ],
+            body: encode(pairs),
+        })
+    };
+    let cookie = read_cookie(&at_other("/signin", "", &[("code", &code)]));
+    let form = hidden(&at_other("/", &cookie, &[]).body, "form");
+    let link = at_other("/devices/link", &cookie, &[("form", &form)]).body;
+    let code = link.split_once("phone.localhost/signin#").unwrap().1;
+    let code = code.split_once('<').unwrap().0;
+    let phone = read_cookie(&at_device(&service, ("POST", "/signin"), "", &[("code", code)]));
+    assert_eq!(at_device(&service, ("GET", "/"), &phone, &[]).status, 200);
+
+    let person = service.sign_in();
+    let revoked = service.post_form(
+        "/devices/revoke",
+        &person.cookie,
+        &[("form", &person.form), ("id", &device.id())],
+    );
+    assert_eq!(revoked.status, 303, "{}", revoked.body);
+    assert_eq!(count_consents(&service, other.path()), 2);
+    assert_eq!(count_consents(&service, service.repo.path()), 1);
+    assert_eq!(
+        at_device(&service, ("GET", "/"), &phone, &[]).header("location"),
+        Some("/signin")
+    );
+    // The sessions of the machine itself stay.
+    assert_eq!(at_other("/", &cookie, &[]).status, 200);
+}

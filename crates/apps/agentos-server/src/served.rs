@@ -1,0 +1,68 @@
+//! The desks of all repositories that are served.
+//!
+//! Owns: what is about the user, and not about one repository: the end of a device. Never: keeps a desk alive.
+
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use futures_util::future::join_all;
+
+use crate::desk::{Lane, ServiceDesk, SharedDesk};
+use crate::fault::RequestFault;
+
+/// Longest wait for the records of a revocation. Another program may have locked a repository, and need not end.
+const RECORD_TIME: Duration = Duration::from_secs(30);
+
+/// The desks. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct ServedDesks(Arc<RwLock<Vec<Weak<ServiceDesk>>>>);
+
+impl ServedDesks {
+    /// Adds a desk.
+    pub fn add(&self, desk: &SharedDesk) {
+        let mut desks = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        desks.push(Arc::downgrade(desk));
+    }
+
+    fn list(&self) -> Vec<SharedDesk> {
+        // An entry is added in one step, so a panic elsewhere leaves no half of one.
+        let desks = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        desks.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Ends what a revoked device has open: its sessions at every page at once, then its pairing on every tape.
+    ///
+    /// # Errors
+    /// Fails if the tape of `own` cannot be written. Another repository, such as one that another program has locked, has the record at its
+    /// next approval or the next start of the service; no signature of the device counts meanwhile.
+    pub async fn end_devices(&self, own: &SharedDesk) -> Result<(), RequestFault> {
+        let desks = self.list();
+        for desk in &desks {
+            desk.access.end_device_sessions();
+        }
+        // Worktrees of one repository share a tape, which needs one record.
+        let mut tapes: Vec<SharedDesk> = vec![Arc::clone(own)];
+        for desk in desks {
+            if tapes.iter().all(|known| known.known.id != desk.known.id) {
+                tapes.push(desk);
+            }
+        }
+        let records = tapes.into_iter().map(|desk| async move {
+            let written = desk.call_in(Lane::Consent, |desk| desk.host.record_devices());
+            let written = tokio::time::timeout(RECORD_TIME, written).await;
+            let written = written.unwrap_or_else(|_| Err(locked()));
+            if let Err(fault) = &written {
+                let (code, message) = (&fault.error.code, &fault.error.message);
+                tracing::warn!(%code, repository = %desk.known.name, "the revocation is not on the tape: {message}");
+            }
+            written
+        });
+        join_all(records).await.into_iter().next().unwrap_or(Ok(()))
+    }
+}
+
+fn locked() -> RequestFault {
+    let what = "the repository is locked by another program; the device is revoked, and the record follows";
+    RequestFault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", what)
+}
