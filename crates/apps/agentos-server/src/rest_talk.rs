@@ -48,7 +48,7 @@ pub async fn list_models(State(desk): State<SharedDesk>) -> RestAnswer {
 /// `GET /api/sessions`
 pub async fn list_sessions(State(desk): State<SharedDesk>, token: SentToken) -> RestAnswer {
     let sessions = desk.call(move |desk| match token {
-        Some(_) => desk.host.list_own_session(),
+        Some(_) => desk.host.list_session_of(&desk.known),
         None => desk.host.list_sessions(MOST_ROWS),
     });
     Ok(rest::json(&sessions.await?))
@@ -62,7 +62,7 @@ pub async fn show_session(
 ) -> RestAnswer {
     let key = parse_key(&key)?;
     let story = desk.call(move |desk| {
-        if token.is_some() && !desk.host.owns_session(&key) {
+        if token.is_some() && !desk.known.owns_session(&key) {
             // The same error as for a session that does not exist: the token must not learn which names exist.
             return Err(unknown_session(&key));
         }

@@ -86,7 +86,7 @@ fn take_turn(
     }
     let provider = choose_model(&mut conversation, &order.model)?;
     let message = conversation.make_message(&order.text, &[])?;
-    turn.begin(host.owns_session(&order.key));
+    turn.begin(desk.known.owns_session(&order.key));
     let mut emit = |event| turn.add_event(event);
     let work = conversation.take_turn(TurnSpec {
         provider,

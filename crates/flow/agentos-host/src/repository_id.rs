@@ -36,10 +36,10 @@ const FOLDER: &str = "agentos";
 const LARGEST_FILE: u64 = 64 << 10;
 /// Number of characters of an id: 128 bits as hexadecimal digits.
 const ID_LENGTH: usize = 32;
-/// Number of its characters in the name of a session.
-const SHORT_ID: usize = 16;
-/// Largest number of characters of a repository's name: a session's name has room for it and the id.
+/// Largest number of characters of a repository's name.
 const LONGEST_NAME: usize = 40;
+/// Largest number of these in the name of a session, whose second half has 64 characters: the id and the dot before it have the others.
+const LONGEST_SESSION_NAME: usize = 31;
 /// Scope of the sessions that belong to a repository.
 const REPOSITORY_SCOPE: &str = "repository";
 
@@ -77,31 +77,32 @@ impl Host {
     /// repository.
     #[must_use]
     pub fn usual_session(&self) -> SessionKey {
-        self.known_repository()
-            .map_or_else(SessionKey::default, |known| known.session())
-    }
-
-    /// Returns true if a session is the session of the host's repository. Any other session may have talked about another repository before.
-    #[must_use]
-    pub fn owns_session(&self, key: &SessionKey) -> bool {
-        self.known_repository()
-            .is_some_and(|known| known.session() == *key)
+        let known = self.known_repository();
+        known.and_then(|known| known.session()).unwrap_or_default()
     }
 }
 
 impl KnownRepository {
-    /// Returns the session of the repository, such as `repository:shop.1f0c9a7b5e3d2468`.
-    fn session(&self) -> SessionKey {
-        let id: String = self.id.chars().take(SHORT_ID).collect();
-        let named = SessionKey::parse(&format!("{REPOSITORY_SCOPE}:{}.{id}", self.name));
-        named.unwrap_or_default()
+    /// Returns the session of the repository, such as `repository:shop.1f0c9a7b5e3d24681f0c9a7b5e3d2468`. It has all digits of the id: two
+    /// repositories whose ids begin alike have no session in common. `None` if this value names no repository.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionKey> {
+        let name: String = self.name.chars().take(LONGEST_SESSION_NAME).collect();
+        let is_named = !self.id.is_empty();
+        is_named.then(|| SessionKey::parse(&format!("{REPOSITORY_SCOPE}:{name}.{}", self.id)).ok())?
+    }
+
+    /// Returns true if a session is the session of this repository. Any other session may have talked about another repository before.
+    #[must_use]
+    pub fn owns_session(&self, key: &SessionKey) -> bool {
+        self.session().as_ref() == Some(key)
     }
 }
 
 /// Returns true if a session belongs to a repository, and the repository is another one.
 pub(crate) fn is_foreign(key: &SessionKey, known: &KnownRepository) -> bool {
     let belongs = key.as_str().starts_with(&format!("{REPOSITORY_SCOPE}:"));
-    belongs && known.session() != *key
+    belongs && !known.owns_session(key)
 }
 
 /// Identifies a repository, and gives it an id if it has none.

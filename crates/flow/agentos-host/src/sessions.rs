@@ -17,6 +17,7 @@ use crate::conversation::{Conversation, read_state, unknown_session, word_store}
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::ledger::{Ledger, ledger_error, store_error};
+use crate::repository_id::KnownRepository;
 
 /// The output of `agentos chat list --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -167,14 +168,14 @@ impl Host {
         })
     }
 
-    /// Lists the session of the host's repository alone, if it has begun.
+    /// Lists the session of a repository alone, if it has begun.
     ///
     /// # Errors
     /// If the ledger cannot be read.
-    pub fn list_own_session(&self) -> Result<SessionList, EffectError> {
-        let row = match (self.known_repository(), Ledger::open_existing(self)?) {
-            (Some(_), Some(database)) => database
-                .find_session(self.usual_session().as_str())
+    pub fn list_session_of(&self, known: &KnownRepository) -> Result<SessionList, EffectError> {
+        let row = match (known.session(), Ledger::open_existing(self)?) {
+            (Some(own), Some(database)) => database
+                .find_session(own.as_str())
                 .map_err(|error| store_error(&error))?,
             (_, _) => None,
         };
