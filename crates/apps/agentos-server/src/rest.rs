@@ -216,18 +216,32 @@ pub async fn list_pools(State(desk): State<SharedDesk>) -> RestAnswer {
 }
 
 /// `GET /api/cost`
-pub async fn show_cost(State(desk): State<SharedDesk>) -> RestAnswer {
-    let filter = CostFilter::default();
-    Ok(json(
-        &desk
-            .call(move |desk| desk.host.cost_report(CostGroup::Model, &filter))
-            .await?,
-    ))
+pub async fn show_cost(State(desk): State<SharedDesk>, token: SentToken) -> RestAnswer {
+    let report = desk.call(move |desk| match (token, desk.known.session()) {
+        (None, _) => desk.host.cost_report(CostGroup::Model, &CostFilter::default()),
+        // A token sees the calls of its repository's session alone.
+        (Some(_), own) => {
+            let filter = CostFilter {
+                session: Some(own.map_or_else(String::new, |own| own.to_string())),
+                ..CostFilter::default()
+            };
+            desk.host.cost_report(CostGroup::Model, &filter)
+        }
+    });
+    Ok(json(&report.await?))
 }
 
 /// `GET /api/budgets`
-pub async fn list_budgets(State(desk): State<SharedDesk>) -> RestAnswer {
-    Ok(json(&desk.call(|desk| desk.host.budget_report()).await?))
+pub async fn list_budgets(State(desk): State<SharedDesk>, token: SentToken) -> RestAnswer {
+    let report = desk.call(move |desk| {
+        let mut report = desk.host.budget_report()?;
+        if token.is_some() {
+            // The names of other sessions and tokens, and what they cost, are not for it.
+            report.keep_session(desk.known.session().as_ref());
+        }
+        Ok(report)
+    });
+    Ok(json(&report.await?))
 }
 
 /// `GET /api/evidence`

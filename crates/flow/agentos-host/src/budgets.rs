@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock as _, EffectError};
-use agentos_ledger::{count_token, find_counted_token};
+use agentos_ledger::{SessionKey, count_token, find_counted_token};
 use agentos_profile::Profile;
 use agentos_store::{BudgetAmount, BudgetStore, LedgerStore, RecordedSpending, SpendingQuery, parse_amount};
 use agentos_tool::{ExactCost, ExecutionMode, Timestamp};
@@ -58,6 +58,20 @@ pub struct BudgetReport {
     pub file: String,
     /// All budgets that are set now. One for each of several groups of calls has a row for each group that used some of it.
     pub budgets: Vec<BudgetRow>,
+}
+
+impl BudgetReport {
+    /// Keeps the rows that are about the calls of one session. A row about other calls too names other sessions, or says what they cost.
+    pub fn keep_session(&mut self, own: Option<&SessionKey>) {
+        self.budgets.retain(|row| {
+            let group = match row.limit.each {
+                Some(BudgetGroup::Session) => row.group.as_deref(),
+                Some(BudgetGroup::Guild) | None => None,
+            };
+            let session = row.limit.scope.session.as_deref().or(group);
+            session.is_some() && session == own.map(SessionKey::as_str)
+        });
+    }
 }
 
 /// Budget with what is spent of it in the current period.

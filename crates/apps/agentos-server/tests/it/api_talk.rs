@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 
 use agentos_testkit::http::begin_request;
-use agentos_testkit::repo::TestRepo;
+use agentos_testkit::repo::{TestRepo, write_file};
 use serde_json::{Value, json};
 
 use crate::support::{LIB, Sent, Service};
@@ -149,6 +149,71 @@ fn a_session_has_one_turn_at_a_time_and_a_program_stops_it() {
         (0..2_000).any(|_| stop().contains(r#""stopped":false"#)),
         "the turn goes on"
     );
+}
+
+#[test]
+fn a_token_sees_the_costs_and_budgets_of_its_repository_alone() {
+    let (service, _server) = start();
+    let own = service.usual_session();
+    let day = |fields: Value| {
+        let mut budget = json!({"calls": 50, "period": "day"});
+        budget
+            .as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        budget
+    };
+    let budgets = json!({"version": 1, "budgets": [
+        day(json!({})),
+        day(json!({"each": "session"})),
+        day(json!({"scope": {"session": &own}})),
+        day(json!({"scope": {"session": "conversation:plain"}})),
+        day(json!({"scope": {"session": "token:clients"}})),
+        day(json!({"scope": {"guild": "team"}})),
+    ]});
+    let file = service.cli.home().join(".config/agentos/budgets.json");
+    write_file(&file, budgets.to_string());
+    for (session, model) in [("conversation:plain", "mine"), (own.as_str(), "other")] {
+        assert_eq!(
+            say(&service, session, &json!({"text": "Hello.", "model": model})).0,
+            202
+        );
+        read_answer(&service, session);
+    }
+    let (_, seen) = read_as_program(&service, "/api/budgets");
+    let rows: Vec<_> = seen["budgets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (&row["limit"]["scope"]["session"], &row["group"], &row["spent"]))
+        .collect();
+    let (own, none) = (json!(own), Value::Null);
+    assert_eq!(
+        rows,
+        [(&none, &own, &json!(1)), (&own, &none, &json!(1))],
+        "{seen}"
+    );
+    let (_, seen) = read_as_program(&service, "/api/cost");
+    let names: Vec<&Value> = seen["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["name"])
+        .collect();
+    assert_eq!(
+        (names, &seen["calls"]),
+        (vec![&json!("other/tiny")], &json!(1)),
+        "{seen}"
+    );
+    // The user sees everything.
+    let all = service.call("GET", "/api/budgets", "").body;
+    assert!(
+        ["conversation:plain", "token:clients", "team"]
+            .iter()
+            .all(|name| all.contains(name)),
+        "{all}"
+    );
+    assert!(service.call("GET", "/api/cost", "").body.contains("\"calls\":2"));
 }
 
 #[test]
