@@ -123,6 +123,12 @@ const ATTACKS = {
       socket.onopen = () => resolve("socket");
       socket.onerror = () => resolve();
     }),
+  "reading events over a WebSocket": (_effect, _body, data) =>
+    new Promise((resolve) => {
+      const socket = new WebSocket(new URL("/api/events?after=0", data.replace("http", "ws")));
+      socket.onopen = () => resolve("socket");
+      socket.onerror = () => resolve();
+    }),
   "data as a script": (_effect, _body, data) =>
     new Promise((resolve) => {
       const script = document.createElement("script");
@@ -238,6 +244,11 @@ check("the attacks work against a service that asks nothing", async () => {
   naive.closeAllConnections();
   assert.ok(works.length >= 14, works.join(", "));
   return `${works.length} of ${Object.keys(ATTACKS).length}: ${works.join(", ")}`;
+});
+
+check("the service's own page reads its events over a WebSocket", async () => {
+  const work = ATTACKS["reading events over a WebSocket"];
+  assert.equal(await victim.evaluate(`(${work})("", "", ${JSON.stringify(input.url)})`), "socket");
 });
 
 check("no page of another origin has an effect, or reads anything", async () => {

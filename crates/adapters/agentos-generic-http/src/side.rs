@@ -169,8 +169,8 @@ impl<S: Service> HttpAdapter<S> {
     }
 }
 
-/// Measures a request: a token has at least one byte, and each prompt has as many texts as the body asks for, each with its limit. A text
-/// that repeats its prompt may be counted with it.
+/// Measures a request: a token has at least one byte, and each prompt has as many texts as the body asks for, each with its limit.
+/// A text that repeats its prompt may be counted with it.
 fn measure_side(request: &SideRequest, body: &Value) -> SendingSize {
     let text_tokens = u64::try_from(body.to_string().len()).unwrap_or(u64::MAX);
     let output_tokens = match request {

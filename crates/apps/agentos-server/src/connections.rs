@@ -42,22 +42,21 @@ struct OpenConnection {
     leave: Arc<Notify>,
 }
 
-/// Place of one connection, until it is dropped.
+/// Place of one connection, until it is dropped with the requests that it answers: a WebSocket outlives its HTTP connection.
 pub struct ConnectionSeat {
-    connections: OpenConnections,
-    id: u64,
+    place: Arc<SeatPlace>,
     leave: Arc<Notify>,
 }
 
 /// Name of a place, for the request that comes over its connection.
 #[derive(Clone)]
-pub struct SeatName {
-    connections: OpenConnections,
-    id: u64,
-}
+pub struct SeatName(Arc<SeatPlace>);
 
 /// A request that is answered, until this value is dropped.
-pub struct RunningRequest {
+pub struct RunningRequest(Arc<SeatPlace>);
+
+/// Entry of the table, which ends with this value.
+struct SeatPlace {
     connections: OpenConnections,
     id: u64,
 }
@@ -95,9 +94,9 @@ impl OpenConnections {
         };
         table.open.insert(id, open);
         drop(table);
+        let connections = self.clone();
         Some(ConnectionSeat {
-            connections: self.clone(),
-            id,
+            place: Arc::new(SeatPlace { connections, id }),
             leave,
         })
     }
@@ -111,10 +110,7 @@ impl ConnectionSeat {
 
     /// Returns the name of the place.
     pub fn name(&self) -> SeatName {
-        SeatName {
-            connections: self.connections.clone(),
-            id: self.id,
-        }
+        SeatName(Arc::clone(&self.place))
     }
 }
 
@@ -122,25 +118,19 @@ impl SeatName {
     /// Marks a request as answered from now on, until the returned value, or the body that it holds, is dropped. `None` if the
     /// connection has lost its place, so that the request must not begin.
     pub fn hold_request(&self) -> Option<RunningRequest> {
-        RunningRequest::begin(&self.connections, self.id)
+        let place = &self.0;
+        place.connections.lock().open.get_mut(&place.id)?.running += 1;
+        Some(RunningRequest(Arc::clone(place)))
     }
 }
 
-impl Drop for ConnectionSeat {
+impl Drop for SeatPlace {
     fn drop(&mut self) {
         self.connections.lock().open.remove(&self.id);
     }
 }
 
 impl RunningRequest {
-    fn begin(connections: &OpenConnections, id: u64) -> Option<Self> {
-        connections.lock().open.get_mut(&id)?.running += 1;
-        Some(Self {
-            connections: connections.clone(),
-            id,
-        })
-    }
-
     /// Holds the request until its answer is dropped.
     pub fn hold_body(self, inner: Body) -> Body {
         Body::new(HeldBody {
@@ -152,10 +142,10 @@ impl RunningRequest {
 
 impl Drop for RunningRequest {
     fn drop(&mut self) {
-        let mut table = self.connections.lock();
+        let mut table = self.0.connections.lock();
         table.events += 1;
         let now = table.events;
-        if let Some(open) = table.open.get_mut(&self.id) {
+        if let Some(open) = table.open.get_mut(&self.0.id) {
             open.running = open.running.saturating_sub(1);
             open.idle_since = now;
         }
@@ -226,5 +216,16 @@ mod tests {
         );
         drop((answer_of_two, answer_of_four, one, two, three, four, five));
         assert_eq!(connections.lock().open.len(), 0);
+    }
+
+    #[test]
+    fn a_socket_keeps_the_place_of_a_connection_that_has_ended() {
+        let connections = OpenConnections::new(1);
+        let seat = connections.admit().unwrap();
+        let socket = seat.name().hold_request().unwrap();
+        drop(seat);
+        assert!(connections.admit().is_none());
+        drop(socket);
+        assert!(connections.admit().is_some());
     }
 }

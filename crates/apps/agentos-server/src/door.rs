@@ -39,13 +39,13 @@ use tower::ServiceExt as _;
 use self::choice::{choose_repository, take_repository};
 use self::stopped::StoppedOnDrop;
 use crate::access::SessionKind;
-use crate::caller::CallerToken;
+use crate::caller::{CallerStanding, CallerToken};
 use crate::connections::SeatName;
 use crate::desk::{ServiceDesk, SharedDesk};
 use crate::facts::{find_cookie, find_token, list_hosts, read_facts};
 use crate::fault::RequestFault;
 use crate::judge::{
-    CallerKind, DoorKind, RequestFacts, RequestKind, RequestRefusal, TokenState, judge_request,
+    CallerKind, DoorKind, RequestFacts, RequestKind, RequestRefusal, TokenState, UpgradeWish, judge_request,
 };
 use crate::metrics::ServiceMetrics;
 use crate::page::{self, SignedIn};
@@ -89,14 +89,14 @@ pub struct ServiceDoor {
     policies: Vec<PathBuf>,
     /// Addresses at which the user's other devices reach the service.
     devices: Vec<DeviceAddress>,
-    tokens: TokenWatch,
+    tokens: Arc<TokenWatch>,
     metrics: Arc<ServiceMetrics>,
     /// Runtime of the tools of agents.
     agents: Handle,
     /// Desk of the requests that belong to no repository.
     user: OpenDesk,
     desks: RwLock<Vec<Arc<OpenDesk>>>,
-    /// The same desks, for what is about the user and not about one repository.
+    /// Desks of all repositories, for what is about the user and not about one repository.
     served: ServedDesks,
 }
 
@@ -140,7 +140,7 @@ impl ServiceDoor {
             Vec::new(),
         );
         Ok(Self {
-            tokens: TokenWatch::new(&host)?,
+            tokens: Arc::new(TokenWatch::new(&host)?),
             devices: host.device_addresses()?,
             host,
             policies: policies.to_vec(),
@@ -171,11 +171,8 @@ impl ServiceDoor {
             .ok_or_else(|| usage("this folder is in no repository"))?;
         // The policies with which the service was started restrict every repository.
         let mut policies = self.policies.clone();
-        let more = order
-            .policies
-            .iter()
-            .filter(|policy| !self.policies.contains(policy));
-        policies.extend(more.cloned());
+        let is_new = |policy: &&PathBuf| !self.policies.contains(policy);
+        policies.extend(order.policies.iter().filter(is_new).cloned());
         let mut desks = self.desks.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = desks.iter().find(|open| open.desk.known.folder == known.folder) {
             if !order.policies.is_empty() && policies != open.desk.policies {
@@ -225,11 +222,17 @@ impl ServiceDoor {
             judged,
             Ok(CallerKind::Person | CallerKind::Token | CallerKind::Owner)
         );
-        let held = if is_known {
+        let mut held = if is_known {
             Some(seat.hold_request()?)
         } else {
             None
         };
+        // A WebSocket needs its place longer than the answer that begins it.
+        if arrival.facts.upgrade == UpgradeWish::Events
+            && let Some(held) = held.take()
+        {
+            parts.extensions.insert(Arc::new(held));
+        }
         let limit = if is_known { BODY_TIME } else { UNKNOWN_BODY_TIME };
         let body = Body::new(TimedBody::new(body, limit));
         let mut response = match judged {
@@ -373,13 +376,18 @@ impl ServiceDoor {
             }
         };
         if caller == CallerKind::Person
-            && let Some(session) = arrival.session
+            && let (Some(session), Some(open)) = (arrival.session, &open)
         {
+            let (desk, cookie) = (Arc::clone(&open.desk), session.cookie.clone());
+            parts.extensions.insert(CallerStanding::of_session(desk, cookie));
             parts.extensions.insert(session);
         }
         if caller == CallerKind::Token
             && let Some(token) = arrival.token
         {
+            let secret = find_token(&parts.headers).unwrap_or_default();
+            let standing = CallerStanding::of_token(Arc::clone(&self.tokens), secret);
+            parts.extensions.insert(standing);
             parts.extensions.insert(CallerToken(token.name.clone()));
             parts.extensions.insert(AgentToken(token.name));
         }

@@ -6,12 +6,14 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, HeaderMap, H
 use axum::http::request::Parts;
 use axum::http::{Method, Uri};
 
-use crate::judge::{DoorKind, RequestFacts, RequestKind, TokenState};
+use crate::judge::{DoorKind, RequestFacts, RequestKind, TokenState, UpgradeWish};
 
 /// Name of the cookie.
 pub const COOKIE_NAME: &str = "agentos-session";
 /// Header of the token in Anthropic's clients.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// Path of the events, which have a WebSocket.
+const EVENTS_PATH: &str = "/api/events";
 /// Members of a query that would be secrets.
 const SECRET_NAMES: [&str; 7] = [
     "token",
@@ -54,7 +56,7 @@ pub fn read_facts(
         fetch_target: text("sec-fetch-dest"),
         media_type: find_media_type(&parts.headers),
         has_query_secret: has_query_secret(&parts.uri),
-        is_upgrade: parts.headers.contains_key(UPGRADE),
+        upgrade: find_upgrade(parts),
         token,
         has_session,
     }
@@ -105,6 +107,17 @@ fn find_kind(method: &Method, path: &str) -> RequestKind {
         _ if reads && is_public => RequestKind::Public,
         _ if reads => RequestKind::Page,
         _ => RequestKind::Form,
+    }
+}
+
+/// Returns the other protocol that a request wants.
+fn find_upgrade(parts: &Parts) -> UpgradeWish {
+    let wished = list_texts(&parts.headers, &UPGRADE);
+    let is_events = parts.method == Method::GET && parts.uri.path() == EVENTS_PATH;
+    match wished.as_slice() {
+        [] => UpgradeWish::None,
+        [one] if one == "websocket" && is_events => UpgradeWish::Events,
+        _ => UpgradeWish::Other,
     }
 }
 
@@ -178,6 +191,30 @@ mod tests {
             (Method::DELETE, "/", RequestKind::Unknown),
         ] {
             assert_eq!(find_kind(&method, path), kind, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn the_events_alone_have_another_protocol() {
+        use UpgradeWish::{Events, None, Other};
+        for (method, path, lines, wish) in [
+            ("GET", "/api/events", vec![], None),
+            ("GET", "/api/events", vec!["websocket"], Events),
+            ("GET", "/api/events?after=3", vec!["WebSocket"], Events),
+            ("GET", "/api/events", vec!["websocket", "websocket"], Other),
+            ("GET", "/api/events", vec!["websocket, h2c"], Other),
+            ("GET", "/api/events", vec!["h2c"], Other),
+            ("GET", "/api/events/", vec!["websocket"], Other),
+            ("GET", "/api/runs", vec!["websocket"], Other),
+            ("HEAD", "/api/events", vec!["websocket"], Other),
+            ("POST", "/api/events", vec!["websocket"], Other),
+        ] {
+            let mut request = axum::http::Request::builder().method(method).uri(path);
+            for line in &lines {
+                request = request.header(UPGRADE, *line);
+            }
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            assert_eq!(find_upgrade(&parts), wish, "{method} {path} {lines:?}");
         }
     }
 

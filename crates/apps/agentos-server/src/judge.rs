@@ -20,6 +20,7 @@
 //! | an Origin, if there is one, is this service's own; `null` is none | a request by a page of another site |
 //! | `Sec-Fetch-Site` is `same-origin` or `none`, except that a link may lead here | the same, in browsers that send no Origin |
 //! | never in a frame | a page that is laid over this one (clickjacking) |
+//! | no other protocol than the WebSocket of the events, for which every other rule is applied first | a page of another site that opens a socket, which no same-origin rule prevents |
 //! | no secret in a query | secrets in histories, logs and `Referer` |
 //! | an effect of a person has a cookie, an own Origin, the type of a form, and the secret of the form | cross-site forms |
 //! | a token has one scope, and no scope consents | a client's key, or an agent that reads its own settings, approves what it proposed |
@@ -64,6 +65,18 @@ pub enum DoorKind {
     Device,
 }
 
+/// Another protocol that a request wants.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UpgradeWish {
+    /// The request wants no other protocol.
+    #[default]
+    None,
+    /// A WebSocket of the events.
+    Events,
+    /// Any other protocol, or a WebSocket at another path.
+    Other,
+}
+
 /// Result of looking at a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TokenState {
@@ -103,8 +116,8 @@ pub struct RequestFacts {
     pub media_type: Option<String>,
     /// True if the query has a member that is named like a secret.
     pub has_query_secret: bool,
-    /// True if the request wants another protocol.
-    pub is_upgrade: bool,
+    /// Another protocol that the request wants.
+    pub upgrade: UpgradeWish,
     /// Token of a program.
     pub token: TokenState,
     /// True if the cookie is the one of an open session of this door.
@@ -218,7 +231,7 @@ pub fn judge_request(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal>
         return Err(RequestRefusal::WrongHost);
     };
     refuse_foreign(facts)?;
-    if facts.is_upgrade {
+    if facts.upgrade == UpgradeWish::Other {
         return Err(RequestRefusal::NoUpgrade);
     }
     if facts.has_query_secret {
@@ -294,7 +307,14 @@ fn judge_browser(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal> {
             require_type(facts, form)?;
             Ok(CallerKind::Anybody)
         }
-        RequestKind::Page | RequestKind::Data => require_person(facts),
+        RequestKind::Page | RequestKind::Data => {
+            let person = require_person(facts)?;
+            // Browsers open a WebSocket to any site, with its cookie, and always say from which page.
+            if facts.upgrade == UpgradeWish::Events {
+                require_origin(facts)?;
+            }
+            Ok(person)
+        }
         RequestKind::Form => {
             let person = require_person(facts)?;
             require_origin(facts)?;

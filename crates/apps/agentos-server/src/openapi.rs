@@ -181,7 +181,7 @@ const PATHS: &[ApiPath] = &[
     ),
     read(
         "/api/events",
-        "Records of the tape as they come, resumed after `Last-Event-ID`, and the steps of running turns",
+        "Records of the tape, resumed after `Last-Event-ID` or `?after=`, and steps of running turns; also a WebSocket",
         ApiShape::Events,
     ),
     read("/api/openapi.json", "This document", ApiShape::AnyObject),

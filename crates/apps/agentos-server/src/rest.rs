@@ -6,18 +6,24 @@ use agentos_host::{
     AnswerSpec, ApprovalHashes, ConsentMode, CostFilter, CostGroup, LogFilter, OpenRequests, RunWork,
     VerifySpec,
 };
+use std::sync::Arc;
+
 use axum::body::Bytes;
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{Extension, Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
+use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::caller::SentToken;
+use crate::caller::{CallerStanding, SentToken};
+use crate::connections::RunningRequest;
 use crate::desk::{Lane, PersonConsent, SharedDesk};
-use crate::events::stream_events;
+use crate::events::{EventListener, read_last, stream_events};
+use crate::events_socket::open_socket;
 use crate::fault::RequestFault;
 
 /// Most runs and sessions of a list.
@@ -255,12 +261,23 @@ pub async fn verify_evidence(State(desk): State<SharedDesk>) -> RestAnswer {
     ))
 }
 
-/// `GET /api/events`
-pub async fn listen(State(desk): State<SharedDesk>, token: SentToken, headers: HeaderMap) -> Response {
+/// `GET /api/events`: a stream, or a WebSocket if the judge has allowed the upgrade, so that the request has the place of its
+/// connection.
+pub async fn listen(
+    State(desk): State<SharedDesk>,
+    (token, standing): (SentToken, Option<Extension<CallerStanding>>),
+    seat: Option<Extension<Arc<RunningRequest>>>,
+    (headers, uri): (HeaderMap, Uri),
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
     // A token sees the turns of its repository's sessions alone.
-    stream_events(desk, token.is_some(), &headers)
-        .await
-        .unwrap_or_else(|fault| RestFault(fault).into_response())
+    let author = (token.is_some(), standing.map(|Extension(standing)| standing));
+    let begun = EventListener::begin(desk, author, read_last(&headers, &uri)).await;
+    match (begun, seat) {
+        (Err(fault), _) => RestFault(fault).into_response(),
+        (Ok(listener), Some(Extension(seat))) => open_socket(upgrade, listener, seat),
+        (Ok(listener), None) => stream_events(listener),
+    }
 }
 
 /// Every path that is not there.

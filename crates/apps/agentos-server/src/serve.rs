@@ -357,6 +357,8 @@ async fn serve_connection(
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(LARGEST_HEAD)
         .serve_connection(TokioIo::new(stream), service)
+        // For the WebSocket of the events; the judge refuses every other upgrade.
+        .with_upgrades()
         .await;
     // A client that goes away, or speaks no HTTP, is its own affair.
     if let Err(error) = served {

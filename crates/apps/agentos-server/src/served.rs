@@ -34,8 +34,8 @@ impl ServedDesks {
     /// Ends what a revoked device has open: its sessions at every page at once, then its pairing on every tape.
     ///
     /// # Errors
-    /// Fails if the tape of `own` cannot be written. Another repository, such as one that another program has locked, has the record at its
-    /// next approval or the next start of the service; no signature of the device counts meanwhile.
+    /// Fails if the tape of `own` cannot be written. Another repository, such as one that another program has locked, has the record
+    /// at its next approval or the next start of the service; no signature of the device counts meanwhile.
     pub async fn end_devices(&self, own: &SharedDesk) -> Result<(), RequestFault> {
         let desks = self.list();
         for desk in &desks {

@@ -61,7 +61,7 @@ pub struct BudgetReport {
 }
 
 impl BudgetReport {
-    /// Keeps the rows that are about the calls of one session. A row about other calls too names other sessions, or says what they cost.
+    /// Keeps the rows that are about the calls of one session alone. Other rows name other sessions, or say what they cost.
     pub fn keep_session(&mut self, own: Option<&SessionKey>) {
         self.budgets.retain(|row| {
             let group = match row.limit.each {

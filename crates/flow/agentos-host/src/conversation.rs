@@ -132,8 +132,8 @@ impl Host {
         self.open_any_conversation(key)
     }
 
-    /// Opens a session whatever its name is, as [`Host::open_conversation`] does: a session of an earlier version may have the name of a token,
-    /// and can be deleted.
+    /// Opens a session whatever its name is, as [`Host::open_conversation`] does: a session of an earlier version may have the name
+    /// of a token, and can be deleted.
     pub(crate) fn open_any_conversation(&self, key: &SessionKey) -> Result<Conversation, EffectError> {
         let ledger = Ledger::open(self)?;
         let lock =
@@ -177,7 +177,7 @@ pub fn require_session_name(key: &SessionKey) -> Result<(), EffectError> {
     if find_counted_token(key.as_str()).is_none() {
         return Ok(());
     }
-    // The calls of such a session would count for the budget of the token, and the calls of the token for the budget of the session.
+    // The calls of such a session would count for the budget of the token, and the token's calls for the budget of the session.
     let message =
         format!("`{key}` is a name for the calls of a token of the service, so no session can have it");
     Err(usage_error(message).hint("choose a name that does not begin with `token:`"))

@@ -38,7 +38,7 @@ const LARGEST_FILE: u64 = 64 << 10;
 const ID_LENGTH: usize = 32;
 /// Largest number of characters of a repository's name.
 const LONGEST_NAME: usize = 40;
-/// Largest number of these in the name of a session, whose second half has 64 characters: the id and the dot before it have the others.
+/// Largest number of these in the name of a session, whose second half has at most 64 characters: 33 are the id and the dot before it.
 const LONGEST_SESSION_NAME: usize = 31;
 /// Scope of the sessions that belong to a repository.
 const REPOSITORY_SCOPE: &str = "repository";
@@ -83,8 +83,8 @@ impl Host {
 }
 
 impl KnownRepository {
-    /// Returns the session of the repository, such as `repository:shop.1f0c9a7b5e3d24681f0c9a7b5e3d2468`. It has all digits of the id: two
-    /// repositories whose ids begin alike have no session in common. `None` if this value names no repository.
+    /// Returns the session of the repository, such as `repository:shop.1f0c9a7b5e3d24681f0c9a7b5e3d2468`. It has all digits of the
+    /// id: two repositories whose ids begin alike have no session in common. `None` if this value names no repository.
     #[must_use]
     pub fn session(&self) -> Option<SessionKey> {
         let name: String = self.name.chars().take(LONGEST_SESSION_NAME).collect();
@@ -92,7 +92,7 @@ impl KnownRepository {
         is_named.then(|| SessionKey::parse(&format!("{REPOSITORY_SCOPE}:{name}.{}", self.id)).ok())?
     }
 
-    /// Returns true if a session is the session of this repository. Any other session may have talked about another repository before.
+    /// Returns true if a session is the session of this repository. Any other session may have talked about another repository.
     #[must_use]
     pub fn owns_session(&self, key: &SessionKey) -> bool {
         self.session().as_ref() == Some(key)

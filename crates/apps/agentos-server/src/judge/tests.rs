@@ -25,7 +25,7 @@ fn allowed(door: DoorKind, kind: RequestKind) -> RequestFacts {
             is_effect.then(|| "application/json".to_owned())
         },
         has_query_secret: false,
-        is_upgrade: false,
+        upgrade: UpgradeWish::None,
         token: match (door, kind) {
             (DoorKind::Fixed | DoorKind::Device, RequestKind::Models) => {
                 TokenState::Valid(TokenScope::Models)
@@ -169,7 +169,7 @@ fn a_foreign_name_or_site_is_refused_for_every_kind() {
             ForeignSite,
         ),
         ("framed", |f| f.fetch_target = Some("iframe".to_owned()), InFrame),
-        ("upgrade", |f| f.is_upgrade = true, NoUpgrade),
+        ("upgrade", |f| f.upgrade = UpgradeWish::Other, NoUpgrade),
         (
             "secret in the address",
             |f| f.has_query_secret = true,
@@ -182,6 +182,41 @@ fn a_foreign_name_or_site_is_refused_for_every_kind() {
             change(&mut facts);
             assert_eq!(judge_request(&facts), Err(*refusal), "{door:?} {kind:?}: {name}");
         }
+    }
+}
+
+/// A WebSocket is judged as the request that begins it, and a cookie permits none without the page's own Origin.
+#[test]
+fn a_socket_of_the_events_is_judged_before_it_begins() {
+    use DoorKind::{Device, Fixed, Page, Socket};
+    use RequestRefusal::{ForeignSite, SignedOut};
+    for (door, origins, has_caller, expected) in [
+        (Socket, vec![], true, Ok(CallerKind::Owner)),
+        (Fixed, vec![], true, Ok(CallerKind::Token)),
+        (Fixed, vec![OWN], true, Ok(CallerKind::Token)),
+        (Fixed, vec!["http://evil.example"], true, Err(ForeignSite)),
+        (Fixed, vec![], false, Err(SignedOut)),
+        (Page, vec![OWN], true, Ok(CallerKind::Person)),
+        (Page, vec![], true, Err(ForeignSite)),
+        (Page, vec!["null"], true, Err(ForeignSite)),
+        (Page, vec![OWN, OWN], true, Err(ForeignSite)),
+        (Page, vec![OWN], false, Err(SignedOut)),
+        (Device, vec![OWN], true, Ok(CallerKind::Person)),
+        (Device, vec![], true, Err(ForeignSite)),
+    ] {
+        let mut facts = RequestFacts {
+            upgrade: UpgradeWish::Events,
+            origins: origins.iter().map(|origin| (*origin).to_owned()).collect(),
+            ..allowed(door, RequestKind::Data)
+        };
+        if !has_caller {
+            (facts.token, facts.has_session) = (TokenState::Missing, false);
+        }
+        assert_eq!(
+            judge_request(&facts),
+            expected,
+            "{door:?} {origins:?} {has_caller}"
+        );
     }
 }
 

@@ -20,6 +20,7 @@ mod flow;
 mod load;
 mod mcp;
 mod plain_doors;
+mod sockets;
 mod support;
 mod talk;
 mod vendor_forms;
