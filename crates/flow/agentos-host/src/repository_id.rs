@@ -36,10 +36,10 @@ const FOLDER: &str = "agentos";
 const LARGEST_FILE: u64 = 64 << 10;
 /// Number of characters of an id: 128 bits as hexadecimal digits.
 const ID_LENGTH: usize = 32;
-/// Largest number of characters of a repository's name.
+/// Number of its characters in the name of a session: 64 random bits tell the repositories of one user apart, and a name stays readable.
+const SHORT_ID: usize = 16;
+/// Largest number of characters of a repository's name: a session's name has room for it and the id.
 const LONGEST_NAME: usize = 40;
-/// Largest number of these in the name of a session, whose second half has at most 64 characters: 33 are the id and the dot before it.
-const LONGEST_SESSION_NAME: usize = 31;
 /// Scope of the sessions that belong to a repository.
 const REPOSITORY_SCOPE: &str = "repository";
 
@@ -83,13 +83,12 @@ impl Host {
 }
 
 impl KnownRepository {
-    /// Returns the session of the repository, such as `repository:shop.1f0c9a7b5e3d24681f0c9a7b5e3d2468`. It has all digits of the
-    /// id: two repositories whose ids begin alike have no session in common. `None` if this value names no repository.
+    /// Returns the session of the repository, such as `repository:shop.1f0c9a7b5e3d2468`. `None` if this value names no repository.
     #[must_use]
     pub fn session(&self) -> Option<SessionKey> {
-        let name: String = self.name.chars().take(LONGEST_SESSION_NAME).collect();
-        let is_named = !self.id.is_empty();
-        is_named.then(|| SessionKey::parse(&format!("{REPOSITORY_SCOPE}:{name}.{}", self.id)).ok())?
+        let id: String = self.id.chars().take(SHORT_ID).collect();
+        let is_named = !id.is_empty();
+        is_named.then(|| SessionKey::parse(&format!("{REPOSITORY_SCOPE}:{}.{id}", self.name)).ok())?
     }
 
     /// Returns true if a session is the session of this repository. Any other session may have talked about another repository.
