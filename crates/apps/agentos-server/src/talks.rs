@@ -183,6 +183,7 @@ impl OpenTurn {
                 text.round += 1;
                 text.text.clear();
             }
+            TurnEvent::Cut { .. } => text.note = "was cut: the text so far is kept".to_owned(),
             TurnEvent::ToolBegun { name, .. } => text.note = format!("calls the tool {name}"),
             TurnEvent::Note { note } => text.note = note,
             TurnEvent::ToolEnded { name, .. } => text.note = format!("has the result of the tool {name}"),

@@ -34,6 +34,12 @@ const PASSED_ON: [&str; 16] = [
     "budget-spent",
 ];
 
+/// Returns true if another member may not have the failure with this code.
+#[must_use]
+pub fn is_passed_on(code: &str) -> bool {
+    PASSED_ON.contains(&code)
+}
+
 /// End of an attempt that gave no whole answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedAttempt<'a> {
@@ -76,7 +82,7 @@ pub fn next_step(attempt: FailedAttempt<'_>) -> FailoverStep {
     if attempt.is_cancelled {
         return FailoverStep::Stop(StopReason::Cancelled);
     }
-    if !PASSED_ON.contains(&attempt.code) {
+    if !is_passed_on(attempt.code) {
         return FailoverStep::Stop(StopReason::OwnFault);
     }
     match (attempt.left_traces, attempt.hops >= MOST_HOPS) {

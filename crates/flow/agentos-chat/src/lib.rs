@@ -11,13 +11,14 @@
 //! | load | system prompt, pins, summary and live messages are read from the store; the user's message is added | plan; a text that cannot be read ends everything without a record |
 //! | plan | [`agentos_window::plan_window`] decides by estimated tokens | call if it fits; compress; `context-length` if it fits in no way |
 //! | compress | a model writes a summary of the messages that the plan names | plan; a failed summary changes nothing, and ends the turn only if the request does not fit without it |
-//! | call | the model's answer arrives as [`TurnEvent`]s | answered, if it calls no tool; tools; failed, if it has no end or was cut |
+//! | call | the model's answer arrives as [`TurnEvent`]s | answered, if it calls no tool; tools; failed, if it has no end or was cut (its text is kept) |
 //! | tools | the calls of the answer run in parallel; all results go back in the order of the calls | plan, as the next round |
-//! | answered, limited, cancelled, failed | the whole messages are stored as blobs, then one `turn` record is appended, then one `session` record for each summary | – |
+//! | answered, limited, cancelled, failed | the messages are stored as blobs, then one `turn` record is appended, then one `session` record for each summary | – |
 //!
 //! A limit (`rounds`, `total-time`) and the user's wish to stop are possible in compress, call and tools. The end is recorded in every
-//! case; the calls of the model are reported one by one through [`CallMeter`], also if the turn is dropped. Only whole messages are kept: an answer that was cut is a failed call, and a call of a tool that was stopped has a result
-//! that says so. A process that is killed leaves the blobs of its turn without a record, so nobody sees them.
+//! case; the calls of the model are reported one by one through [`CallMeter`], also if the turn is dropped. The text of an answer that was
+//! cut is kept with the reason, so that the next turn can continue it; its calls of tools never run. A call of a tool that was stopped has
+//! a result that says so. A process that is killed leaves the blobs of its turn without a record, so nobody sees them.
 //!
 //! # Authority
 //!

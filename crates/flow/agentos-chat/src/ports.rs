@@ -191,8 +191,13 @@ pub enum TurnEvent {
     },
     /// All text since the last gauge was thinking.
     TextWasThinking,
-    /// Everything since the last gauge is not part of the conversation: the answer was cut off.
+    /// Everything since the last gauge is not part of the conversation: the call failed.
     Discarded {
+        /// Code of the failure, or name of the limit.
+        reason: String,
+    },
+    /// The answer since the last gauge was cut, and its text is kept in the conversation.
+    Cut {
         /// Code of the failure, or name of the limit.
         reason: String,
     },

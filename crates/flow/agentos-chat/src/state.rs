@@ -175,6 +175,14 @@ impl SessionState {
         &self.compressions
     }
 
+    /// Returns true if the last message is an answer that was cut.
+    #[must_use]
+    pub fn ends_cut(&self) -> bool {
+        self.messages
+            .last()
+            .is_some_and(|message| message.reference.cut.is_some())
+    }
+
     /// Returns the compression whose summary is in use. `None` if no summary is.
     #[must_use]
     pub fn active_compression(&self) -> Option<&StateCompression> {

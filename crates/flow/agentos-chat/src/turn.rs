@@ -6,6 +6,7 @@ mod compress;
 mod flow;
 mod model_call;
 mod record;
+mod settle;
 mod stop;
 mod summarize;
 
@@ -60,6 +61,9 @@ pub struct TurnOrder {
     pub rules: WindowRules,
     /// Permissions of tools.
     pub permissions: ToolPermissions,
+    /// Returns true if an answer that was cut for this reason, a code or the name of a limit, stays in the session. A caller that asks
+    /// another model after such a failure drops it, because two models must not write one answer.
+    pub keeps_cut: fn(&str) -> bool,
 }
 
 /// Everything that a turn reaches.
@@ -89,6 +93,8 @@ pub struct FinishedTurn {
     pub record: TurnRecord,
     /// Text of the answer. `None` if the turn ended without one.
     pub answer: Option<String>,
+    /// Text of an answer that was cut and is kept in the session. `None` if there is no such text.
+    pub cut: Option<String>,
     /// Reason why there is no answer. `None` if there is one, or a limit or the user ended the turn.
     pub failure: Option<TurnFailure>,
     /// Results of the last calls, if a tool ended the turn. They are not part of the session yet: the next turn's message must have

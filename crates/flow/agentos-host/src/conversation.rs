@@ -92,6 +92,8 @@ pub struct TurnReport {
     pub session: SessionKey,
     /// Text of the answer. `None` if the turn ended without one. Untrusted.
     pub answer: Option<String>,
+    /// Text of an answer that was cut and is kept, so that the next message can continue it. `None` if there is no such text. Untrusted.
+    pub cut_answer: Option<String>,
     /// The record of the turn in the ledger.
     pub turn: TurnRecord,
     /// Tokens of the window by part, before the last call of the model. `None` if no model was called.
@@ -103,6 +105,20 @@ pub struct TurnReport {
 /// Returns the error of a turn that ended without an answer. `None` if it has one, or the user stopped it.
 #[must_use]
 pub fn find_turn_fault(turn: &FinishedTurn) -> Option<EffectError> {
+    let fault = find_fault(turn)?;
+    Some(match turn.cut {
+        Some(_) => EffectError {
+            hint: Some(CUT_HINT.to_owned()),
+            ..fault
+        },
+        None => fault,
+    })
+}
+
+/// Remedy for an answer that was cut and is kept.
+const CUT_HINT: &str = "the text so far is kept: `go on` continues it. An answer that was cut never lands, so ask for an edit again in full";
+
+fn find_fault(turn: &FinishedTurn) -> Option<EffectError> {
     if let Some(failure) = &turn.failure {
         let cause = match failure.is_limit {
             true => Cause::Limit,

@@ -340,6 +340,8 @@ impl Explorer {
                 other: !self.toolboxes.is_empty(),
                 ..ToolPermissions::default()
             },
+            // Another attempt begins with a new request for the entire change.
+            keeps_cut: |_| false,
         };
         let ports = TurnPorts {
             store: &mut conversation.store,
@@ -430,6 +432,7 @@ fn show_event(event: TurnEvent, progress: &dyn ProgressSink) {
         | TurnEvent::Thinking { .. }
         | TurnEvent::TextWasThinking
         | TurnEvent::Discarded { .. }
+        | TurnEvent::Cut { .. }
         | TurnEvent::Usage(_)
         | TurnEvent::ToolEnded { .. }
         | TurnEvent::Compressed(_) => {}

@@ -75,6 +75,8 @@ pub struct SessionMessage {
     pub is_live: bool,
     /// True if a summary is sent in its place.
     pub is_summarized: bool,
+    /// Reason why the model's message has no end. `None` if the message is complete.
+    pub cut: Option<String>,
     /// The message. `None` if its text cannot be read any more. Untrusted.
     pub message: Option<ChatMessage>,
 }
@@ -241,6 +243,7 @@ impl Host {
                 sha256: sha256.clone(),
                 author: message.reference.author.clone(),
                 is_live: message.is_live(),
+                cut: message.reference.cut.clone(),
                 is_summarized: message.replaced_by.is_some() && !message.is_cleared,
                 message: load(sha256)
                     .and_then(|text| read_message(&text, sha256).map_err(word_store))

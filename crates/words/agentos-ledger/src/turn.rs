@@ -73,6 +73,9 @@ pub struct MessageRef {
     /// Provider and model that wrote it. `None` for messages of a person and results of tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<MessageAuthor>,
+    /// Reason why the model's message has no end: the code of the failure, or the name of the limit. `None` if the message is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
 }
 
 /// Model that wrote a message.
@@ -121,6 +124,12 @@ pub fn find_counted_token(counted: &str) -> Option<&str> {
 }
 
 impl TurnRecord {
+    /// Returns the reason why the last message of the turn was cut. `None` if it is complete, or the turn has no message.
+    #[must_use]
+    pub fn find_cut(&self) -> Option<&str> {
+        self.messages.last()?.cut.as_deref()
+    }
+
     /// Returns the name under which the calls of the turn are counted: the name of its session, else the name of its token. `None` if the
     /// turn has neither.
     #[must_use]
@@ -149,7 +158,7 @@ mod tests {
             }],
             "messages": [
                 { "role": "user", "message_sha256": "sha256:00" },
-                { "role": "assistant", "message_sha256": "sha256:01", "author": { "provider": "openai", "model": "gpt" } },
+                { "role": "assistant", "message_sha256": "sha256:01", "author": { "provider": "openai", "model": "gpt" }, "cut": "cancelled" },
             ],
             "calls": [{ "provider": "openai", "latency_ms": 3, "cost_usd": "0.5", "finish": "stop" }],
             "end": { "end": "limited", "limit": "rounds" },

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    CallPiece, ChatMessage, ChatPiece, ChatRequest, PartBuilder, SideEndpoint, SideRequest, ThoughtPiece,
+    CallPiece, ChatMessage, ChatPiece, ChatRequest, MessagePart, PartBuilder, SideEndpoint, SideRequest,
+    ThoughtPiece,
 };
 
 /// Model behind a server, which answers conversations.
@@ -155,6 +156,19 @@ impl ReplyBuilder {
         self.parts.add_piece(piece);
     }
 
+    /// Returns the text so far as a message, for an answer that was cut. `None` if no text arrived.
+    ///
+    /// Thinking and calls of tools are left out: a cut call must not run, and a vendor refuses thinking without its signature.
+    #[must_use]
+    pub fn finish_cut(self) -> Option<ChatMessage> {
+        let parts = self.parts.finish("").into_iter();
+        let texts: Vec<MessagePart> = parts
+            .filter(|part| matches!(part, MessagePart::Text(_)))
+            .collect();
+        let message = ChatMessage::from_model(texts);
+        (!message.text().trim().is_empty()).then_some(message)
+    }
+
     /// Returns the reply of a provider's model. `None` if the answer has no end.
     #[must_use]
     pub fn finish_reply(self, provider: &str) -> Option<ChatReply> {
@@ -174,7 +188,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{MessagePart, ThinkingPart, ToolCall};
+    use crate::{ThinkingPart, ToolCall};
 
     fn read_events(events: serde_json::Value) -> ReplyBuilder {
         let events: Vec<ChatEvent> = serde_json::from_value(events).unwrap();
@@ -201,6 +215,12 @@ mod tests {
             {"type": "usage", "output_tokens": 5},
         ]);
         assert_eq!(read_events(pieces.clone()).finish_reply("p"), None);
+        let cut = read_events(pieces.clone()).finish_cut().unwrap();
+        assert_eq!(cut.parts, [MessagePart::Text("I look.".to_owned())]);
+        assert_eq!(
+            read_events(json!([{"type": "text", "text": " \n"}])).finish_cut(),
+            None
+        );
         let mut whole = pieces.as_array().unwrap().clone();
         whole.push(json!({"type": "finish", "finish": "tool_calls", "latency_ms": 1}));
         let reply = read_events(whole.into()).finish_reply("p").unwrap();

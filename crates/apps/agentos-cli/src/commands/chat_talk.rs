@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use agentos_host::{
-    Conversation, CostFilter, CostGroup, EffectError, ProviderChoice, SessionState, WindowGauge,
+    Cause, Conversation, CostFilter, CostGroup, EffectError, ProviderChoice, SessionState, WindowGauge,
     find_turn_fault,
 };
 use agentos_ledger::TurnEnd;
@@ -174,9 +174,10 @@ impl Talk<'_> {
             AnswerLook::from_flags(&self.args.flags),
         )?;
         if shown.turn.record.end == TurnEnd::Cancelled {
-            self.note(match shown.turn.record.messages.is_empty() {
-                true => "stopped; the session goes on without this message",
-                false => "stopped; what was said before is kept",
+            self.note(match (&shown.turn.cut, shown.turn.record.messages.is_empty()) {
+                (Some(_), _) => "stopped; the answer so far is kept, and `go on` continues it",
+                (None, true) => "stopped; the session goes on without this message",
+                (None, false) => "stopped; what was said before is kept",
             });
             return Ok(Exit::Interrupted);
         }
@@ -255,6 +256,14 @@ impl Talk<'_> {
     fn land(&mut self, conversation: &Conversation, name: &str) -> Result<Exit, EffectError> {
         let run = match (name, &self.proposed) {
             ("", Some(run)) => run.to_string(),
+            ("", None) if conversation.state().ends_cut() => {
+                let error = EffectError::new(
+                    Cause::Tool,
+                    "unfinished-answer",
+                    "the last answer was cut, and an answer that was cut never lands",
+                );
+                return Err(error.hint("ask for the change again in full"));
+            }
             ("", None) => {
                 let error = usage_error("nothing was proposed since this conversation was opened");
                 return Err(

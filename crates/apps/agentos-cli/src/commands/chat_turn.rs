@@ -183,6 +183,7 @@ fn show_end(app: &App, key: &SessionKey, shown: &ShownTurn) -> Done {
             version: 1,
             session: key.clone(),
             answer: shown.turn.answer.clone(),
+            cut_answer: shown.turn.cut.clone(),
             turn: shown.turn.record.clone(),
             gauge: shown.gauge,
             message: match shown.turn.record.end {
@@ -206,9 +207,10 @@ fn show_end(app: &App, key: &SessionKey, shown: &ShownTurn) -> Done {
         return Ok(Exit::Done);
     }
     if shown.turn.record.end == TurnEnd::Cancelled {
-        return Ok(app.show_stopped(match shown.has_text {
-            true => "the answer is incomplete, and not part of the session",
-            false => "there is no answer",
+        return Ok(app.show_stopped(match (&shown.turn.cut, shown.has_text) {
+            (Some(_), _) => "the answer so far is kept; `go on` continues it",
+            (None, true) => "the answer is incomplete, and not part of the session",
+            (None, false) => "there is no answer",
         }));
     }
     show_summary(app, shown, None);
@@ -323,6 +325,13 @@ impl TurnDisplay {
                         escape::line(&reason)
                     ));
                 }
+            }
+            TurnEvent::Cut { reason } => {
+                self.end_answer();
+                self.show_step(&format!(
+                    "the answer was cut ({}); the text so far is kept",
+                    escape::line(&reason)
+                ));
             }
             TurnEvent::ToolBegun { id, name, arguments } => self.begin_tool(id, &name, &arguments),
             TurnEvent::ToolEnded {

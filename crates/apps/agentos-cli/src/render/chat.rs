@@ -146,6 +146,10 @@ pub fn name_author(message: &SessionMessage) -> String {
         },
         (None, None) => "you".to_owned(),
     };
+    let name = match &message.cut {
+        Some(reason) => format!("{name} (cut: {})", escape::line(reason)),
+        None => name,
+    };
     match message.is_live {
         true => name,
         false => format!("{name} (not sent any more)"),

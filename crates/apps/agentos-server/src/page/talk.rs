@@ -259,6 +259,10 @@ fn show_message(shown: &SessionMessage) -> ShownMessage {
         (Some(message), _) if message.role == ChatRole::User => ("person", "You".to_owned()),
         (_, author) => ("model", author.unwrap_or_else(|| "Model".to_owned())),
     };
+    let author = match &shown.cut {
+        Some(reason) => format!("{author} (cut: {reason})"),
+        None => author,
+    };
     let parts = match &shown.message {
         Some(message) => message.parts.iter().map(show_part).collect(),
         None => vec![ShownPart::Text("This text is not stored any more.".to_owned())],

@@ -42,6 +42,7 @@ impl TestTape {
             },
             message_sha256: (*hash).to_owned(),
             author: None,
+            cut: None,
         };
         let call = CallRecord {
             provider: "p".to_owned(),

@@ -2,8 +2,6 @@
 //!
 //! Owns: what a turn has gathered so far. Never: writes a record; see `record.rs`.
 
-use std::collections::BTreeSet;
-
 use agentos_ledger::{CallRecord, CompressionReceipt, MessageAuthor, MessageRef, RepositoryReads};
 use agentos_model::{
     ChatMessage, ChatReply, ChatRequest, ChatRole, MessagePart, ToolCall, ToolResult, ToolSpec,
@@ -13,17 +11,17 @@ use agentos_window::{
     MessageSize, WindowExcess, WindowGauge, WindowInput, WindowPlan, estimate_message, estimate_tools,
     plan_window,
 };
-use serde_json::Value;
 
 use super::model_call::{CallFault, EndedCall, call_model};
 use super::record::{FlowEnd, HeldMessage, HeldReceipt};
+use super::settle::{list_calls, settle_arguments, settle_ids};
 use super::stop::StopSignal;
 use super::{TurnFailure, TurnModel, TurnOrder, TurnPorts, compress};
 use crate::ports::{StoreError, ToolAccess, TurnEvent, TurnTool};
 use crate::prompt::{PromptTexts, list_sizes, summary_message};
 use crate::state::SessionState;
 use crate::tools::CallBatch;
-use crate::transcript::{read_message, survives_storage};
+use crate::transcript::read_message;
 
 /// Turn while it runs.
 pub(crate) struct TurnFlow<'a> {
@@ -43,6 +41,8 @@ pub(crate) struct TurnFlow<'a> {
     pub(super) reads: Vec<RepositoryReads>,
     /// Results of the last calls, if a tool ended the turn.
     pub(super) open_results: Vec<ToolResult>,
+    /// Text of an answer that was cut and is kept.
+    pub(super) cut: Option<String>,
     /// True after a summary failed although the request fits: it is not tried again in this turn.
     is_summary_given_up: bool,
     excess: Option<WindowExcess>,
@@ -56,7 +56,7 @@ impl<'a> TurnFlow<'a> {
         ports: TurnPorts<'a>,
     ) -> Result<Self, StoreError> {
         let mut flow = Self::load_live(state, order, ports)?;
-        flow.add_message(flow.order.message.clone(), None)?;
+        flow.add_message(flow.order.message.clone(), None, None)?;
         Ok(flow)
     }
 
@@ -87,6 +87,7 @@ impl<'a> TurnFlow<'a> {
             runs: Vec::new(),
             reads: Vec::new(),
             open_results: Vec::new(),
+            cut: None,
             is_summary_given_up: false,
             excess: None,
             ports,
@@ -116,14 +117,9 @@ impl<'a> TurnFlow<'a> {
             settle_ids(&mut message);
             let calls = list_calls(&message);
             settle_arguments(&mut message);
-            let author = MessageAuthor {
-                provider: self.ports.model.model.provider_name().to_owned(),
-                model: reply
-                    .end
-                    .model_id
-                    .or_else(|| self.ports.model.requested.map(str::to_owned)),
-            };
-            self.add_message(message, Some(author)).map_err(fail_store)?;
+            let author = self.name_author(reply.end.model_id);
+            self.add_message(message, Some(author), None)
+                .map_err(fail_store)?;
             if calls.is_empty() {
                 return Ok(reply.text);
             }
@@ -136,6 +132,13 @@ impl<'a> TurnFlow<'a> {
                 return Err(FlowEnd::Limited("rounds"));
             }
             rounds += 1;
+        }
+    }
+
+    fn name_author(&self, model_id: Option<String>) -> MessageAuthor {
+        MessageAuthor {
+            provider: self.ports.model.model.provider_name().to_owned(),
+            model: model_id.or_else(|| self.ports.model.requested.map(str::to_owned)),
         }
     }
 
@@ -152,6 +155,7 @@ impl<'a> TurnFlow<'a> {
         let EndedCall {
             record,
             outcome,
+            cut,
             open,
             has_begun,
         } = match ended {
@@ -161,14 +165,28 @@ impl<'a> TurnFlow<'a> {
         };
         open.report(&record, has_begun);
         self.calls.push(record);
-        outcome.map_err(|fault| {
-            let (reason, end) = match fault {
-                CallFault::Stopped(cause) => (cause.name().to_owned(), FlowEnd::from(cause)),
-                CallFault::Failed(failure) => (failure.code.clone(), FlowEnd::Failed(failure)),
-            };
-            (self.ports.emit)(TurnEvent::Discarded { reason });
-            end
-        })
+        let fault = match outcome {
+            Ok(reply) => return Ok(reply),
+            Err(fault) => fault,
+        };
+        let (reason, end) = match fault {
+            CallFault::Stopped(cause) => (cause.name().to_owned(), FlowEnd::from(cause)),
+            CallFault::Failed(failure) => (failure.code.clone(), FlowEnd::Failed(failure)),
+        };
+        match cut.filter(|_| (self.order.keeps_cut)(&reason)) {
+            Some(message) => self.keep_cut(message, reason).map_err(fail_store)?,
+            None => (self.ports.emit)(TurnEvent::Discarded { reason }),
+        }
+        Err(end)
+    }
+
+    /// Adds the text of an answer that was cut, with the reason. The next turn sends it as what the model said so far.
+    fn keep_cut(&mut self, message: ChatMessage, reason: String) -> Result<(), StoreError> {
+        self.cut = Some(message.text());
+        let author = self.name_author(None);
+        self.add_message(message, Some(author), Some(reason.clone()))?;
+        (self.ports.emit)(TurnEvent::Cut { reason });
+        Ok(())
     }
 
     fn is_proposal(&self, call: &ToolCall) -> bool {
@@ -232,11 +250,16 @@ impl<'a> TurnFlow<'a> {
             role: ChatRole::User,
             parts: results.into_iter().map(MessagePart::ToolResult).collect(),
         };
-        self.add_message(message, None).map_err(fail_store)
+        self.add_message(message, None, None).map_err(fail_store)
     }
 
-    fn add_message(&mut self, message: ChatMessage, author: Option<MessageAuthor>) -> Result<(), StoreError> {
-        let (held, text) = HeldMessage::new(message, author)?;
+    fn add_message(
+        &mut self,
+        message: ChatMessage,
+        author: Option<MessageAuthor>,
+        cut: Option<String>,
+    ) -> Result<(), StoreError> {
+        let (held, text) = HeldMessage::new(message, author, cut)?;
         self.added.push((held.reference.clone(), text));
         self.live.push(held);
         Ok(())
@@ -328,6 +351,7 @@ impl<'a> TurnFlow<'a> {
         let EndedCall {
             mut record,
             outcome,
+            cut: _,
             open,
             has_begun,
         } = match called {
@@ -435,44 +459,6 @@ fn load_messages(state: &SessionState, ports: &TurnPorts<'_>) -> Result<Vec<Held
         })
     };
     state.list_live().map(load).collect()
-}
-
-fn list_calls(message: &ChatMessage) -> Vec<ToolCall> {
-    let calls = message.parts.iter().filter_map(|part| match part {
-        MessagePart::ToolCall(call) => Some(call.clone()),
-        MessagePart::Text(_)
-        | MessagePart::Image(_)
-        | MessagePart::ToolResult(_)
-        | MessagePart::Thinking(_) => None,
-    });
-    calls.collect()
-}
-
-/// Makes the ids of an answer's calls unique.
-fn settle_ids(message: &mut ChatMessage) {
-    let mut taken = BTreeSet::new();
-    for (at, part) in message.parts.iter_mut().enumerate() {
-        if let MessagePart::ToolCall(call) = part {
-            // Some servers give all calls of an answer one id. Results are matched by it, so the second call would have none.
-            if call.id.is_empty() || taken.contains(&call.id) {
-                call.id = format!("call_{at}_{}", call.id);
-            }
-            taken.insert(call.id.clone());
-        }
-    }
-}
-
-/// Makes the arguments of an answer's calls read back as they were written.
-fn settle_arguments(message: &mut ChatMessage) {
-    if survives_storage(message) {
-        return;
-    }
-    for part in &mut message.parts {
-        if let MessagePart::ToolCall(call) = part {
-            // Canonical JSON has doubles only, so an integer of 64 bits could change its value. As text it cannot.
-            call.arguments = Value::String(call.arguments.to_string());
-        }
-    }
 }
 
 fn describe_excess(excess: WindowExcess) -> TurnFailure {

@@ -1,12 +1,12 @@
 //! One call of a model: its answer as events, its record, and whether the answer is whole.
 //!
-//! Owns: which answers count. Never: keeps a part of an answer that has no end.
+//! Owns: which answers are complete, and what is left of the others. Never: runs a call of a cut answer.
 
 use std::sync::Arc;
 
 use agentos_api::{NextStep, RunLimit};
 use agentos_ledger::CallRecord;
-use agentos_model::{ChatEvent, ChatFinish, ChatReply, ChatRequest, MessagePart, ReplyBuilder};
+use agentos_model::{ChatEvent, ChatFinish, ChatMessage, ChatReply, ChatRequest, MessagePart, ReplyBuilder};
 use agentos_tool::{FinishReason, ToolError, ToolFailure};
 use tokio::time::Instant;
 
@@ -28,6 +28,8 @@ pub(crate) enum CallFault {
 pub(crate) struct EndedCall<'a> {
     pub(crate) record: CallRecord,
     pub(crate) outcome: Result<ChatReply, CallFault>,
+    /// Text of an answer that was cut. `None` if the answer is complete, or no text arrived.
+    pub(crate) cut: Option<ChatMessage>,
     /// The call that the record must be reported for.
     pub(crate) open: OpenCall<'a>,
     /// True if a part of the answer arrived.
@@ -84,6 +86,7 @@ pub(crate) async fn call_model<'a>(
     if let Some(refusal) = open.take_refusal() {
         return Err(CallFault::Failed(refusal));
     }
+    let text = builder.clone().finish_cut();
     let reply = read.and_then(|()| {
         let reply = builder.finish_reply(provider);
         reply.ok_or_else(|| {
@@ -95,7 +98,10 @@ pub(crate) async fn call_model<'a>(
     });
     // Counts before the end are too low, and a cost of them would look complete.
     let whole_usage = usage.filter(|_| reply.is_ok());
+    let is_filtered = matches!(&reply, Ok(reply) if reply.end.finish == FinishReason::ContentFilter);
     let outcome = reply.and_then(|reply| require_whole(reply).map_err(CallFault::Failed));
+    // A filtered answer is withdrawn by its vendor, and would be refused again when it is sent back.
+    let cut = text.filter(|_| outcome.is_err() && !is_filtered);
     if let Some(usage) = usage {
         emit(TurnEvent::Usage(usage));
     }
@@ -111,6 +117,7 @@ pub(crate) async fn call_model<'a>(
         has_begun,
         record,
         outcome,
+        cut,
         open,
     })
 }
@@ -173,7 +180,15 @@ fn require_whole(reply: ChatReply) -> Result<ChatReply, TurnFailure> {
     let fault = |message: &str| TurnFailure::new("unfinished-answer", message);
     match reply.end.finish {
         FinishReason::Length => {
-            let mut failure = fault("the answer was cut off by the token limit");
+            let has_calls = reply
+                .message
+                .parts
+                .iter()
+                .any(|part| matches!(part, MessagePart::ToolCall(_)));
+            let mut failure = fault(match has_calls {
+                true => "the answer was cut off by the token limit, so its calls of tools were not run",
+                false => "the answer was cut off by the token limit",
+            });
             failure.is_limit = true;
             failure.advice.next.push(NextStep::RaiseLimit {
                 limit: RunLimit::OutputTokens,

@@ -24,12 +24,14 @@ impl HeldMessage {
     pub(crate) fn new(
         message: ChatMessage,
         author: Option<MessageAuthor>,
+        cut: Option<String>,
     ) -> Result<(Self, String), StoreError> {
         let stored = write_message(&message)?;
         let reference = MessageRef {
             role: message.role,
             message_sha256: stored.sha256,
             author,
+            cut,
         };
         Ok((Self { message, reference }, stored.text))
     }
@@ -121,6 +123,7 @@ impl TurnFlow<'_> {
         Ok(FinishedTurn {
             record,
             answer,
+            cut: self.cut,
             failure,
             open_results: self.open_results,
         })

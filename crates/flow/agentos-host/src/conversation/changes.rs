@@ -70,6 +70,7 @@ impl Conversation {
             limits: TurnLimits::default(),
             rules: WindowRules::default(),
             permissions: ToolPermissions::default(),
+            keeps_cut: |_| true,
         };
         let mut store = LedgerTranscript::new(&self.ledger);
         let ports = TurnPorts {

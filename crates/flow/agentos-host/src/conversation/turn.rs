@@ -2,7 +2,8 @@
 //!
 //! Owns: the order of the attempts. Never: chooses a model if the user named a provider, or lets two models write one answer.
 //!
-//! Each attempt is a turn with a record of its own. One that failed keeps nothing but its calls, so the next one begins as it did.
+//! Each attempt is a turn with a record of its own. One that failed and is followed by another attempt keeps nothing but its calls, so
+//! the next one begins as it did. The last attempt keeps an answer that was cut.
 
 use agentos_chat::{
     FinishedTurn, ToolPermissions, ToolSession, TranscriptStore as _, TurnEvent, TurnLimits, TurnOrder,
@@ -29,6 +30,7 @@ struct Attempt<'a> {
     choice: Option<Value>,
     message: ChatMessage,
     limits: TurnLimits,
+    keeps_cut: fn(&str) -> bool,
 }
 
 impl Conversation {
@@ -60,6 +62,12 @@ impl Conversation {
                 spec_provider: &spec.provider,
                 message: spec.message.clone(),
                 limits: spec.limits,
+                keeps_cut: match (&pool, &pinned) {
+                    (Some(pool), Some(pinned)) if pool.has_another(pinned) => {
+                        |code| !agentos_pool::is_passed_on(code)
+                    }
+                    (Some(_) | None, _) => |_| true,
+                },
             };
             // Its own work must not count as a busy machine.
             self.pause_monitor(true);
@@ -124,6 +132,7 @@ impl Conversation {
             source: TurnSource::Session,
             message: attempt.message,
             limits: attempt.limits,
+            keeps_cut: attempt.keeps_cut,
             rules: WindowRules::default(),
             permissions: ToolPermissions {
                 // The user named the toolboxes of the session, and trusts each of their tools.

@@ -220,6 +220,16 @@ impl PoolTurn {
         })
     }
 
+    /// Returns true if a member is left that could be asked after a failure of `pinned`.
+    pub fn has_another(&self, pinned: &PinnedMember) -> bool {
+        let rest = self.chain.get(self.position..).unwrap_or_default().iter();
+        let mut others = rest.enumerate().flat_map(|(at, pool)| {
+            let names = pool.members.iter().map(|member| member.model.alias.as_str());
+            names.filter(move |alias| at > 0 || (*alias != pinned.alias && !self.failed.contains_key(*alias)))
+        });
+        self.hops < MOST_HOPS && others.next().is_some()
+    }
+
     /// Returns whether another member is asked after this end of a turn, and says so in a notice.
     pub fn passes_on(&mut self, host: &Host, pinned: &PinnedMember, finished: &FinishedTurn) -> bool {
         let Some(failure) = &finished.failure else {

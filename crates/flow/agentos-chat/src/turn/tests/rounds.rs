@@ -88,6 +88,7 @@ fn show_events(events: &[TurnEvent]) -> String {
         TurnEvent::Thinking { text } => format!("thinking: {text}"),
         TurnEvent::TextWasThinking => "the text was thinking".to_owned(),
         TurnEvent::Discarded { reason } => format!("discarded: {reason}"),
+        TurnEvent::Cut { reason } => format!("cut: {reason}"),
         TurnEvent::Usage(_) => "usage".to_owned(),
         TurnEvent::ToolBegun { id, name, arguments } => format!("begun: {id} {name} {arguments}"),
         TurnEvent::ToolEnded {
@@ -102,25 +103,22 @@ fn show_events(events: &[TurnEvent]) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_without_its_end_is_no_message() {
+async fn a_failed_answer_without_text_is_not_kept() {
     let cases = [
-        ("the stream ends", vec![text_step("I think"), usage()]),
+        ("the stream fails", vec![usage(), Step::Fail("broken-stream")]),
+        ("blanks", vec![text_step(" \n"), Step::Fail("broken-stream")]),
         (
-            "the stream fails",
-            vec![text_step("I think"), usage(), Step::Fail("broken-stream")],
+            "a filter",
+            vec![text_step("I think"), finish(FinishReason::ContentFilter)],
         ),
-        (
-            "the token limit",
-            vec![text_step("I think"), usage(), finish(FinishReason::Length)],
-        ),
-        ("a filter", vec![finish(FinishReason::ContentFilter)]),
         ("nothing", vec![usage(), finish(FinishReason::Stop)]),
         // Half a call for a tool must not run.
         (
             "a call is cut",
             call(&[("propose", json!({ "text": "x" }))])
                 .into_iter()
-                .take(2)
+                .skip(1)
+                .take(1)
                 .collect(),
         ),
     ];
@@ -140,13 +138,99 @@ async fn an_answer_without_its_end_is_no_message() {
         shown.push(format!("{name}: {}: {}", show_end(&finished), failure.message));
     }
     insta::assert_snapshot!(shown.join("\n"), @r#"
-    the stream ends: Failed { code: "broken-answer" } [broken-answer ?]: the answer ended without its end
     the stream fails: Failed { code: "broken-stream" } [broken-stream ?]: scripted: broken-stream
-    the token limit: Failed { code: "unfinished-answer" } [unfinished-answer 0.00102]: the answer was cut off by the token limit
+    blanks: Failed { code: "broken-stream" } [broken-stream ?]: scripted: broken-stream
     a filter: Failed { code: "unfinished-answer" } [unfinished-answer ?]: the provider filtered or refused the answer
     nothing: Failed { code: "no-answer" } [no-answer 0.00102]: the model answered with nothing
     a call is cut: Failed { code: "broken-answer" } [broken-answer ?]: the answer ended without its end
     "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_text_of_a_cut_answer_is_kept_and_the_next_turn_continues_it() {
+    let cut_call = |end: Vec<Step>| {
+        let mut steps: Vec<Step> = call(&[("propose", json!({ "text": "x" }))])
+            .into_iter()
+            .take(2)
+            .collect();
+        steps.extend(end);
+        steps
+    };
+    let cases = [
+        ("the stream ends", vec![text_step("One, two"), usage()]),
+        (
+            "the stream fails",
+            vec![text_step("One, two"), usage(), Step::Fail("broken-stream")],
+        ),
+        (
+            "the token limit",
+            vec![text_step("One, two"), usage(), finish(FinishReason::Length)],
+        ),
+        // A call whose arguments look complete is not run either: the limit may have cut them.
+        (
+            "a call at the token limit",
+            cut_call(vec![finish(FinishReason::Length)]),
+        ),
+    ];
+    let mut shown = Vec::new();
+    for (name, answer) in cases {
+        let mut session = TestSession::new();
+        let model = ScriptedModel::with_answers(vec![answer, say(", three.")]);
+        let cut = session.turn(&model, "Count.").await;
+        let kept = cut.cut.clone();
+        assert_eq!(cut.answer, None);
+        assert!(session.tools.called.lock().unwrap().is_empty(), "{name}");
+        assert!(
+            matches!(session.events.last(), Some(TurnEvent::Cut { .. })),
+            "{name}"
+        );
+        assert_eq!(
+            cut.record.find_cut(),
+            cut.failure.as_ref().map(|failure| failure.code.as_str())
+        );
+        let failure = cut.failure.clone().unwrap();
+        session.turn(&model, "go on").await;
+        let sent: Vec<String> = model
+            .last_request()
+            .messages
+            .iter()
+            .map(|message| format!("{:?}: {}", message.role, message.text()))
+            .collect();
+        shown.push(format!(
+            "{name}: {}: {kept:?}: {}\n  {}",
+            show_end(&cut),
+            failure.message,
+            sent.join("\n  ")
+        ));
+    }
+    insta::assert_snapshot!(shown.join("\n"), @r#"
+    the stream ends: Failed { code: "broken-answer" } [broken-answer ?]: Some("One, two"): the answer ended without its end
+      User: Count.
+      Assistant: One, two
+      User: go on
+    the stream fails: Failed { code: "broken-stream" } [broken-stream ?]: Some("One, two"): scripted: broken-stream
+      User: Count.
+      Assistant: One, two
+      User: go on
+    the token limit: Failed { code: "unfinished-answer" } [unfinished-answer 0.00102]: Some("One, two"): the answer was cut off by the token limit
+      User: Count.
+      Assistant: One, two
+      User: go on
+    a call at the token limit: Failed { code: "unfinished-answer" } [unfinished-answer ?]: Some("I look."): the answer was cut off by the token limit, so its calls of tools were not run
+      User: Count.
+      Assistant: I look.
+      User: go on
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_answer_is_dropped_if_another_model_is_asked() {
+    let mut session = TestSession::new();
+    session.keeps_cut = |code| code != "broken-stream";
+    let model = ScriptedModel::with_answers(vec![vec![text_step("One, two"), Step::Fail("broken-stream")]]);
+    let finished = session.turn(&model, "Count.").await;
+    assert_eq!(finished.cut, None);
+    assert_eq!(session.show_messages(), "");
 }
 
 #[tokio::test(start_paused = true)]
@@ -166,6 +250,7 @@ async fn a_failure_in_a_later_round_keeps_what_was_said() {
     Assistant: I look.
     Assistant: call c0 echo {"text":"one"}
     User: result c0 one
+    Assistant: Half
     User: Again.
     Assistant: Now.
     "#);

@@ -45,7 +45,7 @@ async fn each_call_is_reported_once_also_if_the_turn_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_is_cancelled_keeps_whole_messages_only() {
+async fn a_turn_that_is_cancelled_keeps_what_was_said() {
     let tools = || {
         call(&[
             ("wait", json!({ "ms": 500 })),
@@ -89,6 +89,8 @@ async fn a_turn_that_is_cancelled_keeps_whole_messages_only() {
     before the first word: Cancelled [cancelled ?]
 
     in the middle of a text: Cancelled [cancelled ?]
+    User: Look.
+    Assistant: I think
 
     in the middle of tools: Cancelled [tool_calls 0.00102]
     User: Look.
@@ -105,6 +107,7 @@ async fn a_turn_that_is_cancelled_keeps_whole_messages_only() {
     Assistant: I look.
     Assistant: call c0 echo {}
     User: result c0 done
+    Assistant: So
     "#);
 }
 

@@ -288,6 +288,8 @@ pub(super) struct TestSession {
     pub(super) window: u64,
     pub(super) limits: TurnLimits,
     pub(super) permissions: ToolPermissions,
+    /// Which cut answers are kept.
+    pub(super) keeps_cut: fn(&str) -> bool,
     pub(super) meter: ListingMeter,
     price: TokenPrices,
     turns: usize,
@@ -318,6 +320,7 @@ impl TestSession {
             window: 100_000,
             limits: TurnLimits::default(),
             permissions: ToolPermissions::default(),
+            keeps_cut: |_| true,
             meter: ListingMeter::default(),
             price: serde_json::from_value(json!({ "input": "1", "output": "2" })).unwrap(),
             turns: 0,
@@ -390,6 +393,7 @@ impl TestSession {
             limits: self.limits,
             rules: WindowRules::default(),
             permissions: self.permissions,
+            keeps_cut: self.keeps_cut,
         };
         let events = &mut self.events;
         events.clear();

@@ -105,6 +105,7 @@ fn talk(tools: &RepositoryTools, model: &CallingModel) -> FinishedTurn {
         limits: TurnLimits::default(),
         rules: WindowRules::default(),
         permissions: ToolPermissions::default(),
+        keeps_cut: |_| true,
     };
     let price = TokenPrices::default();
     runtime.block_on(async {

@@ -197,6 +197,7 @@ impl<'w> World<'w> {
             limits: TurnLimits::default(),
             rules: WindowRules::default(),
             permissions: ToolPermissions::default(),
+            keeps_cut: |_| true,
         };
         let price = TokenPrices::default();
         let ports = TurnPorts {
