@@ -227,10 +227,11 @@ impl<'a> AnswerBuilder<'a> {
 
     /// Returns why the model stopped. A refusal counts as a content filter, although servers send `stop` for it.
     pub(crate) fn finish_reason(&self) -> FinishReason {
-        if self.refusal.is_empty() {
-            self.finish.unwrap_or(FinishReason::Unknown)
-        } else {
-            FinishReason::ContentFilter
+        match self.finish {
+            _ if !self.refusal.is_empty() => FinishReason::ContentFilter,
+            // Ollama and others say `stop` behind calls of tools.
+            Some(FinishReason::Stop) if self.arrived.has_calls => FinishReason::ToolCalls,
+            finish => finish.unwrap_or(FinishReason::Unknown),
         }
     }
 

@@ -130,11 +130,15 @@ fn is_part_of_key(word: &str, key: &str) -> bool {
         .iter()
         .any(|mask| word.contains(mask));
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let mut parts = word
-        .split(|c: char| !is_letter(c))
-        .filter(|part| !part.is_empty());
+    let parts = word.split(|c: char| !is_letter(c));
+    // The mask can be letters between the two parts, and a key can begin or end with the same letter.
+    let mut parts = parts.flat_map(|part| {
+        let pieces = part.split("xxx");
+        pieces
+            .flat_map(|piece| [piece, piece.trim_matches('x')])
+            .chain([part])
+    });
     parts.any(|part| {
-        let part = part.trim_matches('x');
         let least = if is_masked { MASKED } else { ALONE };
         part.len() >= least && part.len() < key.len() && (key.starts_with(part) || key.ends_with(part))
     })
@@ -233,9 +237,21 @@ mod tests {
                 "Country, region, or territory not supported",
             ),
             ("local keys do not work...", "local keys do not work..."),
+            ("bad key sk-loxxxxxxdef", "bad key ***"),
         ];
         for (said, words) in cases {
             assert_eq!(guard.clean_message(said).as_deref(), Some(words));
+        }
+        // The letter of a mask is also the first and last letter of this key.
+        let key = Secret::new("xai-0123456789abcdefxx");
+        let forms = prepare_forms(Some(&key));
+        let guard = KeyGuard::new(Some(&key), forms.as_ref());
+        for said in ["bad key xai-…", "bad key xai-01xxxxefxx", "bad key …efxx"] {
+            assert_eq!(
+                guard.clean_message(said).as_deref(),
+                Some("bad key ***"),
+                "{said}"
+            );
         }
     }
 

@@ -62,6 +62,17 @@ pub(crate) enum TextPart {
     WasThinking,
 }
 
+/// End of thinking without its beginning, in the line that is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UnopenedEnd {
+    /// The line has no such end.
+    Missing,
+    /// The text from this byte on can be one: what follows decides.
+    Undecided(usize),
+    /// The bytes before and behind it.
+    Found(usize, usize),
+}
+
 /// Reads the text of an answer piece by piece.
 #[derive(Debug)]
 pub(crate) struct TextReader<'a> {
@@ -72,6 +83,8 @@ pub(crate) struct TextReader<'a> {
     from: usize,
     line: LastLine,
     in_fence: bool,
+    /// True if a word of the answer was shown.
+    has_word: bool,
     /// True if an end of thinking without its beginning may still come.
     may_be_unopened: bool,
     /// True behind a mark.
@@ -126,6 +139,7 @@ impl<'a> TextReader<'a> {
             from: 0,
             line: LastLine::default(),
             in_fence: false,
+            has_word: false,
             may_be_unopened: true,
             is_marked: false,
         }
@@ -180,6 +194,13 @@ impl<'a> TextReader<'a> {
                 calls,
                 ..ChatPiece::default()
             }));
+            return parts;
+        }
+        if self.place == TextPlace::Text && matches!(self.find_unopened(), UnopenedEnd::Undecided(_)) {
+            // Nothing follows the end of thinking.
+            self.held.clear();
+            self.from = 0;
+            parts.push(TextPart::WasThinking);
             return parts;
         }
         self.release(&mut parts);
@@ -276,7 +297,14 @@ impl<'a> TextReader<'a> {
                 return false;
             }
         }
-        if let Some((at, behind)) = self.find_unopened() {
+        let end = self.find_unopened();
+        if let UnopenedEnd::Undecided(at) = end {
+            let before = self.rest().get(..at).unwrap_or_default().to_owned();
+            self.from += before.len();
+            self.show(&before, parts);
+            return false;
+        }
+        if let UnopenedEnd::Found(at, behind) = end {
             let before = self.rest().get(..at).unwrap_or_default().to_owned();
             let left = self.rest().get(behind..).unwrap_or_default().trim_start().len();
             // As text first: the key is looked for in what was shown and in this together.
@@ -302,23 +330,44 @@ impl<'a> TextReader<'a> {
         kept == 0
     }
 
-    /// Returns the bytes before and behind an end of thinking whose beginning was a part of the prompt. `None` if the line has no such end.
-    fn find_unopened(&self) -> Option<(usize, usize)> {
+    /// Finds an end of thinking whose beginning was a part of the prompt.
+    ///
+    /// A sentence about the mark has blanks around it. The end of thinking begins the text or a line, or follows the last word directly, and
+    /// the answer follows it directly or on the next line.
+    fn find_unopened(&self) -> UnopenedEnd {
         if !self.may_be_unopened || self.in_fence {
-            return None;
+            return UnopenedEnd::Missing;
         }
-        let line = self.rest().split('\n').next()?;
-        let (mark, at) = UNOPENED.iter().find_map(|mark| Some((mark, line.find(mark)?)))?;
-        let text = line.get(..at)?;
+        let line = self.rest().split('\n').next().unwrap_or_default();
+        let found = UNOPENED.iter().find_map(|mark| Some((mark, line.find(mark)?)));
+        let Some((mark, at)) = found else {
+            return UnopenedEnd::Missing;
+        };
+        let text = line.get(..at).unwrap_or_default();
         let before = self.line.join(text);
         // In quotes the mark is what the sentence is about.
         let backticks = self.line.backticks + text.matches('`').count();
         let is_quoted = backticks % 2 == 1 || before.ends_with(['"', '\'']);
-        (!is_quoted && !before.contains(OPENED)).then_some((at, at + mark.len()))
+        let begins_line = self.line.start.is_empty() && text.trim().is_empty();
+        if is_quoted || before.contains(OPENED) || (!begins_line && before.ends_with(char::is_whitespace)) {
+            return UnopenedEnd::Missing;
+        }
+        let behind = at + mark.len();
+        let after = self.rest().get(behind..).unwrap_or_default();
+        if after.trim_start_matches([' ', '\t']).is_empty() {
+            return UnopenedEnd::Undecided(at);
+        }
+        let goes_on =
+            after.starts_with([' ', '\t']) && !line.get(behind..).unwrap_or_default().trim().is_empty();
+        match goes_on && (self.has_word || !begins_line) {
+            true => UnopenedEnd::Missing,
+            false => UnopenedEnd::Found(at, behind),
+        }
     }
 
     /// Shows a piece of the answer, and follows its lines and fences.
     fn show(&mut self, text: &str, parts: &mut Vec<TextPart>) {
+        self.has_word |= !text.trim().is_empty();
         for piece in text.split_inclusive('\n') {
             // An end has its beginning in the text then, and both are what the text is about.
             self.may_be_unopened = self.may_be_unopened && !self.line.join(piece).contains(OPENED);

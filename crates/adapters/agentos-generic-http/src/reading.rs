@@ -14,14 +14,14 @@
 
 use std::collections::VecDeque;
 
-use agentos_model::ChatEvent;
+use agentos_model::{ChatEvent, ChatPiece};
 use agentos_net::BodyEvents;
 use serde_json::Value;
 
 use crate::assembly::AnswerBuilder;
-use crate::surrogates::SplitCharacter;
+use crate::surrogates::{LOST_CHARACTER, SplitCharacter};
 use crate::verdict::{judge_event, passes_by_itself};
-use crate::{Fault, Reason, Wire};
+use crate::{AnswerPiece, Fault, Reason, Wire};
 
 /// Events of one answer.
 pub(crate) struct AnswerEvents {
@@ -59,7 +59,7 @@ impl AnswerEvents {
                 return Err(Fault::from(Reason::BrokenStream)
                     .with_message("the stream ended without a finish reason"));
             }
-            answer.close(ready)?;
+            self.close(answer, ready)?;
             return Ok(false);
         };
         match event.trim() {
@@ -71,11 +71,12 @@ impl AnswerEvents {
                     return Err(Fault::from(Reason::BrokenStream)
                         .with_message("the stream ended without a finish reason"));
                 }
-                answer.close(ready)?;
+                self.close(answer, ready)?;
                 return Ok(false);
             }
             _ => {}
         }
+        let was_open = self.split.is_open();
         let Some(json) = self.split.read_event(&event) else {
             let words = format!("an event of the stream is not JSON: {event}");
             return Err(Fault::from(Reason::BrokenStream).with_message(&words));
@@ -87,15 +88,37 @@ impl AnswerEvents {
         if let Some(fault) = judge_event(&json, answer.is_begun()) {
             return Err(fault);
         }
-        let piece = wire.read_event(&json).map_err(|fault| match answer.is_begun() {
+        let mut piece = wire.read_event(&json).map_err(|fault| match answer.is_begun() {
             true => broken_by(fault),
             false => fault,
         })?;
+        if was_open && self.split.is_open() && !piece.content.text.is_empty() {
+            // The text goes on without the second half.
+            self.split.give_up();
+            piece.content.text.insert_str(0, LOST_CHARACTER);
+        }
         if piece.has_word() {
             self.events.note_word();
         }
         answer.add_piece(piece, ready)?;
         Ok(true)
+    }
+
+    /// Ends the answer. A half of a character that still waits is shown as lost.
+    fn close(
+        &mut self,
+        answer: &mut AnswerBuilder<'_>,
+        ready: &mut VecDeque<ChatEvent>,
+    ) -> Result<(), Fault> {
+        if self.split.is_open() {
+            self.split.give_up();
+            let piece = AnswerPiece {
+                content: ChatPiece::from_text(LOST_CHARACTER),
+                ..AnswerPiece::default()
+            };
+            answer.add_piece(piece, ready)?;
+        }
+        answer.close(ready)
     }
 }
 

@@ -9,12 +9,24 @@ use serde_json::Value;
 
 /// Replacement for a half whose other half never came.
 const LOST: &str = "\\ufffd";
+/// The same as a character.
+pub(crate) const LOST_CHARACTER: &str = "\u{fffd}";
 
 /// First half of a character, from the last event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SplitCharacter(Option<u16>);
 
 impl SplitCharacter {
+    /// Returns true if the first half of a character waits for its second half.
+    pub(crate) fn is_open(self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Gives up the half that waits.
+    pub(crate) fn give_up(&mut self) {
+        self.0 = None;
+    }
+
     /// Reads the JSON of an event. `None` if it is not JSON.
     pub(crate) fn read_event(&mut self, event: &str) -> Option<Value> {
         match serde_json::from_str(event) {
@@ -35,10 +47,15 @@ impl SplitCharacter {
             let (length, written) = match unit {
                 Some(high @ 0xD800..=0xDBFF) => match escape.get(6..).and_then(read_unit) {
                     Some(0xDC00..=0xDFFF) => (12, escape.get(..12)?.to_owned()),
+                    // Only the end of a text can go on in the next event.
+                    _ if escape.get(6..).is_some_and(|rest| rest.starts_with('"')) => {
+                        has_half = true;
+                        let earlier = self.0.replace(high);
+                        (6, earlier.map_or_else(String::new, |_| LOST.to_owned()))
+                    }
                     _ => {
                         has_half = true;
-                        self.0 = Some(high);
-                        (6, String::new())
+                        (6, LOST.to_owned())
                     }
                 },
                 Some(low @ 0xDC00..=0xDFFF) => {
@@ -82,7 +99,7 @@ mod tests {
             });
             texts.collect::<Vec<_>>().join(" ")
         };
-        let cases: [(&[&str], &str); 6] = [
+        let cases: [(&[&str], &str); 8] = [
             (
                 &[r#"{"a":"x\ud83d"}"#, r#"{"a":"\ude00y"}"#],
                 "{\"a\":\"x\"} {\"a\":\"\u{1f600}y\"}",
@@ -97,6 +114,11 @@ mod tests {
                 "{\"a\":\"\u{1f600} \\\\ud83d \\n\"}",
             ),
             (&[r#"{"a":"\\\ud83d"}"#], r#"{"a":"\\"}"#),
+            (&[r#"{"a":"\ud83dx"}"#], "{\"a\":\"\u{fffd}x\"}"),
+            (
+                &[r#"{"a":"\ud83d"}"#, r#"{"a":"\ud83d"}"#, r#"{"a":"\ude00"}"#],
+                "{\"a\":\"\"} {\"a\":\"\u{fffd}\"} {\"a\":\"\u{1f600}\"}",
+            ),
             (&[r#"{"a":"\ud83d"#, "x"], "no JSON no JSON"),
         ];
         for (events, wanted) in cases {

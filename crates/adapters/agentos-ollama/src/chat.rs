@@ -103,10 +103,6 @@ impl Wire for OllamaWire {
             },
             ..AnswerPiece::default()
         };
-        let calls = message.get("tool_calls").and_then(Value::as_array);
-        if calls.is_some_and(|calls| !calls.is_empty()) {
-            piece.finish = Some(FinishReason::ToolCalls);
-        }
         if body.get("done").and_then(Value::as_bool) != Some(true) {
             return Ok(piece);
         }

@@ -38,6 +38,11 @@ fn marks_are_found_wherever_they_are_split() {
         "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>Hello",
         "1. The user greets.\n3. Answer briefly.</think>Hello",
         "The mark `</think>` ends thinking.",
+        "The mark </think> ends thinking.",
+        "First.\n</think> is the mark.",
+        "I read.\n</think>\n\nHello",
+        "</think> Hello",
+        "I only think.</think>",
         "```\n</think>\n```\nHello",
         "Hello <think>x</think>",
         "<thin ice>",
@@ -67,6 +72,11 @@ fn marks_are_found_wherever_they_are_split() {
     "Hello" thought "a" calls []
     "Hello" thought "1. The user greets.\n3. Answer briefly." calls []
     "The mark `</think>` ends thinking." thought "" calls []
+    "The mark </think> ends thinking." thought "" calls []
+    "First.\n</think> is the mark." thought "" calls []
+    "Hello" thought "I read.\n" calls []
+    "Hello" thought "" calls []
+    "" thought "I only think." calls []
     "```\n</think>\n```\nHello" thought "" calls []
     "Hello <think>x</think>" thought "" calls []
     "<thin ice>" thought "" calls []

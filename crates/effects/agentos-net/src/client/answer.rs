@@ -93,7 +93,7 @@ impl Answer {
                     start.extend_from_slice(&bytes);
                     self.seen.push_back(bytes);
                 }
-                None => return Ok(declared),
+                None => return Ok(shape_at_end(&start, declared)),
             }
         }
     }
@@ -219,8 +219,37 @@ fn shape_of(start: &[u8], declared: BodyShape) -> Option<BodyShape> {
     match (declared, first) {
         // Lines of a stream look like the beginning of a document.
         (BodyShape::Lines, _) => Some(BodyShape::Lines),
-        (_, b'{' | b'[' | b'<') => Some(BodyShape::Document),
+        (_, b'{') => shape_of_object(start),
+        (_, b'[' | b'<') => Some(BodyShape::Document),
         (declared, _) => Some(declared),
+    }
+}
+
+/// Returns the shape of a body that begins with an object: lines if a second one follows on the next line, as proxies send JSON lines
+/// under the type of a document. `None` if more bytes are needed.
+fn shape_of_object(start: &[u8]) -> Option<BodyShape> {
+    /// Most bytes of the first line of a stream.
+    const LONGEST: usize = 64 << 10;
+    let Some(end) = start.iter().position(|byte| *byte == b'\n') else {
+        return (start.len() > LONGEST).then_some(BodyShape::Document);
+    };
+    let (line, after) = start.split_at(end);
+    // The first line of a document over several lines is not a complete object.
+    if line.len() < 2 || !line.trim_ascii_end().ends_with(b"}") {
+        return Some(BodyShape::Document);
+    }
+    match after.trim_ascii_start().first() {
+        Some(b'{') => Some(BodyShape::Lines),
+        Some(_) => Some(BodyShape::Document),
+        None => None,
+    }
+}
+
+/// Returns the shape of a body that ended before its shape was certain.
+fn shape_at_end(start: &[u8], declared: BodyShape) -> BodyShape {
+    match start.trim_ascii_start().first() {
+        Some(b'{') => BodyShape::Document,
+        Some(_) | None => declared,
     }
 }
 

@@ -333,7 +333,7 @@ async fn a_connection_is_used_once() {
 #[tokio::test]
 async fn the_first_bytes_show_the_shape_of_a_body() {
     use BodyShape::{Document, Events, Lines};
-    let cases: [(&str, &str, BodyShape); 12] = [
+    let cases: [(&str, &str, BodyShape); 16] = [
         ("text/event-stream", "data: a\n\n", Events),
         ("text/plain; charset=utf-8", "data: a\n\n", Events),
         ("application/json", "\n: ping\n\ndata: a\n\n", Events),
@@ -344,6 +344,10 @@ async fn the_first_bytes_show_the_shape_of_a_body() {
         ("text/event-stream", "<html>", Document),
         ("text/event-stream", "", Events),
         ("application/json", "{}", Document),
+        ("application/json", "{\"a\":1}\n{\"b\":2}\n", Lines),
+        ("application/json", "{\"a\":1}\n", Document),
+        ("application/json", "{\n  \"a\": {}\n}", Document),
+        ("application/json", "{\"a\": {}\n, \"b\": 1}", Document),
         ("text/plain", "date", Document),
         ("text/plain", "dat", Document),
     ];
