@@ -165,6 +165,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("bad-toolboxes", "correct or remove the named file; `agentos tool trust NAME` asks again"),
     ("toolboxes-not-written", "check the permissions of the named folder"),
     ("session-busy", "end the other program, or name another session with `-c NAME`"),
+    ("default-changed", "name the provider with `-p NAME`, or answer the question at a terminal"),
     ("no-session", "`agentos chat list` shows the sessions"),
     ("ledger-database", "`agentos store rebuild` makes it again from the tape"),
     ("evidence-key", "create a new key with `agentos evidence key rotate`"),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    Conversation, EffectError, ProviderChoice, TurnLimits, TurnSpec, block_on, find_turn_fault,
+    CallNames, Conversation, EffectError, ProviderChoice, TurnLimits, TurnSpec, block_on, find_turn_fault,
     require_session_name,
 };
 use agentos_ledger::{SessionKey, SessionSettings};
@@ -104,12 +104,13 @@ fn choose_model(conversation: &mut Conversation, named: &str) -> Result<Provider
     let host = conversation.host().clone();
     let remembered = conversation.state().settings().model_name();
     let named = Some(named.to_owned()).filter(|named| !named.is_empty());
-    let wanted = named.clone().or_else(|| remembered.clone());
-    let choice = host.read_settings()?.complete_choice(
-        host.environment(),
-        wanted.as_deref(),
-        ProviderChoice::default(),
-    )?;
+    let names = CallNames {
+        provider: named.as_deref(),
+        remembered: remembered.as_deref(),
+    };
+    let choice = host
+        .read_settings()?
+        .complete_for(&host, names, ProviderChoice::default())?;
     // A name with a mistake is not remembered: the turn says what is wrong with it.
     if named.is_some() && named != remembered && host.is_provider(choice.provider.name()) {
         let settings = SessionSettings {

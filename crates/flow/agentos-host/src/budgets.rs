@@ -26,6 +26,7 @@ use crate::environment::Environment;
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::ledger::{Ledger, store_error};
+use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::own_file::{read_own_text, write_own_text};
 use crate::service_tokens::{ListedToken, TokenLife, TokenScope};
 use crate::tools::Tool;
@@ -205,11 +206,12 @@ impl Host {
     /// If the amount has another form, no budget can be about the calls, or the file cannot be read or written.
     pub fn set_budget(&self, spec: &BudgetSpec) -> Result<BudgetReport, EffectError> {
         let (amount, period) = parse_amount(&spec.amount).map_err(|error| usage_error(error.to_string()))?;
+        let scope = self.find_counted_model(&spec.scope)?;
         self.put_budgets(vec![BudgetLimit {
             amount,
             period,
             zone: spec.zone,
-            scope: spec.scope.clone(),
+            scope,
             each: spec.each,
         }])?;
         self.budget_report()
@@ -243,6 +245,7 @@ impl Host {
     ) -> Result<BudgetReport, EffectError> {
         let mut budgets = read_budgets(self.environment())?;
         let count = budgets.len();
+        let scope = &self.find_counted_model(scope)?;
         budgets.retain(|limit| {
             limit.scope != *scope || limit.each != each || period.is_some_and(|period| limit.period != period)
         });
@@ -251,6 +254,37 @@ impl Host {
         }
         self.save_budgets(budgets)?;
         self.budget_report()
+    }
+
+    /// Returns a scope with the provider and the vendor's own name of its model, under which calls are recorded.
+    ///
+    /// # Errors
+    /// If its model is a name that two providers list, or a file of the models cannot be read.
+    fn find_counted_model(&self, scope: &BudgetScope) -> Result<BudgetScope, EffectError> {
+        let Some(model) = &scope.model else {
+            return Ok(scope.clone());
+        };
+        let names = ModelNames::read(self)?;
+        let found = match &scope.provider {
+            Some(provider) => names.find_model(NamedModel {
+                provider: Some(ModelName {
+                    provider: provider.as_str().into(),
+                    model: None,
+                }),
+                model: Some(model),
+                usual: None,
+            })?,
+            None => names.split_id(model, self.read_usual()?.as_ref())?,
+        };
+        Ok(match found {
+            Some(found) => BudgetScope {
+                provider: Some(found.provider.name().to_owned()),
+                model: found.model,
+                ..scope.clone()
+            },
+            // A bare name is the model of every provider that has one of this name.
+            None => scope.clone(),
+        })
     }
 
     /// Lists the budgets with what is used of them.

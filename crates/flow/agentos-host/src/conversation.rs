@@ -10,6 +10,7 @@
 //! | [`Conversation::clear`] | a `session` record |
 
 mod changes;
+mod default_switch;
 pub(crate) mod earlier_reads;
 pub(crate) mod model;
 mod offered;
@@ -49,6 +50,7 @@ use crate::toolboxes::session::{OpenToolboxes, ToolboxStates};
 use transcript::LedgerTranscript;
 
 pub use changes::SummarySpec;
+pub use default_switch::DefaultSwitch;
 pub use earlier_reads::WithheldReads;
 
 /// A session that this process uses.

@@ -17,7 +17,7 @@ use crate::clock::SystemClock;
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::keys;
-use crate::model_name::ModelName;
+use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::options::ProviderOverrides;
 use crate::pools::{self, is_pool};
 use crate::probe::{self, Probe};
@@ -127,8 +127,12 @@ fn select_providers(
     let mut given: Vec<ModelName> = given.collect();
     let option = spec.overrides.model.as_deref();
     if let [name] = given.as_mut_slice() {
-        name.model = name.model_with(option)?;
-        *name = name.clone().resolve_alias(tools.user_models());
+        let found = ModelNames::of_tools(tools).find_model(NamedModel {
+            provider: Some(name.clone()),
+            model: option,
+            usual: None,
+        })?;
+        *name = found.unwrap_or_else(|| name.clone());
     }
     let mut kinds: Vec<ProviderKind> = Vec::new();
     for name in &given {

@@ -185,8 +185,8 @@ pub use clock::{before_now, new_run, now, now_ms};
 pub use consent::{ConsentAnswer, ConsentRequested};
 pub use control::RunControl;
 pub use conversation::{
-    Conversation, SummarySpec, TurnReport, TurnSpec, WithheldReads, find_turn_fault, require_session_name,
-    unknown_session,
+    Conversation, DefaultSwitch, SummarySpec, TurnReport, TurnSpec, WithheldReads, find_turn_fault,
+    require_session_name, unknown_session,
 };
 pub use costs::{CostReport, RebuildReport};
 pub use devices::{DeviceAddress, DeviceApproval, PairedDevice, PairingFacts, device_key, pairing_code};
@@ -206,12 +206,12 @@ pub use machine::pool_state::SwitchReport;
 pub use machine::{LoadedModel, MachineReport, MachineWatch, SilentServer};
 pub use mails::{continue_series, split_answer};
 pub use model_memory::{ModelAction, ModelActionReport, ModelActionSpec};
-pub use model_name::ModelName;
+pub use model_name::{ModelName, ModelNames, NamedModel};
 pub use models::{ListedModel, ModelChoice, ModelList, SilentProvider};
 pub use notice::{HostObserver, SilentObserver};
 pub use options::{
-    BaseRule, CheckOptions, HookRule, KeyStore, ProgramOptions, ProviderChoice, ProviderOverrides, Recording,
-    SessionOptions,
+    BaseRule, CheckOptions, ChoiceOrigin, HookRule, KeyStore, ProgramOptions, ProviderChoice,
+    ProviderOverrides, Recording, SessionOptions,
 };
 pub use policy::POLICY_DIR;
 pub use policy_trust::{PolicyReview, PolicyTrust, TrustedPolicy};
@@ -260,8 +260,8 @@ pub use sessions::{
     SessionChange, SessionChangeKind, SessionList, SessionMessage, SessionSearch, SessionStory,
 };
 pub use settings::{
-    DefaultProvider, KnownSetting, SETTINGS, SetValue, SettingKind, SettingOrigin, SettingValue, Settings,
-    SettingsReport, ShownSetting, known_setting,
+    CallNames, DefaultProvider, KnownSetting, SETTINGS, SetValue, SettingKind, SettingOrigin, SettingValue,
+    Settings, SettingsReport, ShownSetting, known_setting,
 };
 pub use sign_in::{SignInAttempt, SignInSpec};
 pub use status::{PolicyStatus, StatusReport};

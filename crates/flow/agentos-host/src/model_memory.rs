@@ -22,7 +22,7 @@ use crate::error::usage_error;
 use crate::health::read_tools;
 use crate::host::Host;
 use crate::ledger::store_error;
-use crate::model_name::ModelName;
+use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::options::{ProviderChoice, ProviderOverrides};
 use crate::pools::{PoolQuery, load_chain, read_pool_file};
 use crate::runtime::block_on;
@@ -91,14 +91,19 @@ impl Host {
     /// If the provider is no server, or cannot do it, or not in time.
     pub async fn change_model(&self, spec: &ModelActionSpec) -> Result<ModelActionReport, EffectError> {
         let tools = read_tools(self)?;
+        let names = ModelNames::of_tools(&tools);
         let name = match &spec.provider {
-            Some(provider) => ModelName {
-                provider: provider.as_str().into(),
-                model: Some(strip_provider(provider, &spec.model).to_owned()),
-            },
-            None => ModelName::parse(&spec.model),
+            Some(provider) => names.find_model(NamedModel {
+                provider: Some(ModelName {
+                    provider: provider.as_str().into(),
+                    model: None,
+                }),
+                model: Some(&spec.model),
+                usual: None,
+            })?,
+            None => names.split_id(&spec.model, self.read_usual()?.as_ref())?,
         };
-        let name = name.resolve_alias(tools.user_models());
+        let name = name.unwrap_or_else(|| ModelName::parse(&spec.model));
         let provider = name.provider.name();
         tools
             .require_known(provider)
@@ -238,14 +243,6 @@ async fn answer_one_token(adapter: &dyn ToolCaller, deadline: &Deadline) -> Resu
     tokio::time::timeout(deadline.remaining(), answer)
         .await
         .unwrap_or_else(|_| Err(out_of_time()))
-}
-
-/// Returns the server's name of a model that is given with its provider.
-fn strip_provider<'a>(provider: &str, model: &'a str) -> &'a str {
-    let rest = model
-        .strip_prefix(provider)
-        .and_then(|rest| rest.strip_prefix('/'));
-    rest.filter(|rest| !rest.is_empty()).unwrap_or(model)
 }
 
 /// Waits until no other program changes the memory of this server for this model.

@@ -1,14 +1,26 @@
 //! Models as a person names them: a provider, and a model of it after a `/`, as `agentos models list` prints them.
 //!
-//! Owns: where such a name is cut, and what a call means that names a model in two ways. Never: checks whether the provider or
-//! the model exists.
+//! Owns: the one rule by which a call's provider and model are found, and the vendor's own name of a model. Never: asks a server.
+//!
+//! | the call names | provider | model |
+//! |---|---|---|
+//! | `-p P/M` | `P` | `M` |
+//! | `-p P --model M` | `P` | `M`, with its slashes |
+//! | `--model F/REST`, and `F` is a provider | `F` | `REST`; refused if the usual provider lists `F/REST` too |
+//! | `--model M` otherwise | the usual one | `M` |
+//! | nothing | the usual one | its usual one |
 
-use agentos_catalog::ModelRegistry;
+use std::collections::BTreeSet;
+
+use agentos_catalog::{Catalog, ModelRegistry};
 use agentos_engine::ports::EffectError;
-use agentos_profile::known_model;
+use agentos_profile::known_models;
 
 use crate::error::usage_error;
+use crate::health::read_tools;
+use crate::host::Host;
 use crate::provider_kind::ProviderKind;
+use crate::tools::Tools;
 
 /// A provider, with a model of it if the text names one: `openai`, `openai/gpt-4o`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,29 +45,11 @@ impl ModelName {
         }
     }
 
-    /// Returns what the user's own entry makes of a provider and a model: with the id of an entry, the provider and the name that
-    /// the entry states, else the same. So `custom/my-model` can be any model of any provider.
-    #[must_use]
-    pub(crate) fn resolve_alias(self, models: &ModelRegistry) -> Self {
-        let entry = self.model.as_ref().and_then(|model| {
-            let id = format!("{}/{model}", self.provider.name());
-            models.find(&id)
-        });
-        match entry {
-            Some(entry) => Self {
-                provider: ProviderKind::from(entry.served_by()),
-                model: Some(entry.server_name().to_owned()),
-            },
-            None => self,
-        }
-    }
-
     /// Returns the model that a call means, which names one with the provider, as an option, in both ways or not at all.
     ///
     /// # Errors
     /// If the two are different models.
-    pub fn model_with(&self, option: Option<&str>) -> Result<Option<String>, EffectError> {
-        let option = option.map(|model| remove_provider(self.provider.name(), model));
+    fn model_with(&self, option: Option<&str>) -> Result<Option<String>, EffectError> {
         match (&self.model, option) {
             (Some(named), Some(option)) if named != option => Err(usage_error(format!(
                 "the call names two models of `{}`: `{named}` and `{option}`",
@@ -68,17 +62,202 @@ impl ModelName {
     }
 }
 
-/// Returns the server's name of a model that is given as in the list of known models: `gpt-4o` for `openai/gpt-4o`. Other names
-/// are kept, because models of OpenRouter and LiteLLM begin with a vendor's name, and `openrouter/auto` is one.
-fn remove_provider<'a>(provider: &str, model: &'a str) -> &'a str {
-    known_model(model)
-        .filter(|known| known.id == model && known.provider == provider)
-        .map_or(model, |known| known.name)
+/// What a call says about its provider and its model.
+#[derive(Debug, Clone, Default)]
+pub struct NamedModel<'a> {
+    /// Provider that the call names, perhaps with a model. `None` if it names no provider.
+    pub provider: Option<ModelName>,
+    /// Model that the call names by itself. `None` if it names no model, or names it with the provider.
+    pub model: Option<&'a str>,
+    /// Provider that is asked if the call names none: the provider of the session, or the user's default. `None` if there is neither.
+    pub usual: Option<ModelName>,
+}
+
+/// Providers and models with which names are compared.
+#[derive(Debug, Clone, Default)]
+pub struct ModelNames {
+    models: ModelRegistry,
+    providers: BTreeSet<String>,
+}
+
+impl ModelNames {
+    /// Reads the providers that exist here, and the user's models.
+    ///
+    /// # Errors
+    /// If a file of them cannot be read.
+    pub fn read(host: &Host) -> Result<Self, EffectError> {
+        Ok(Self::of_tools(&read_tools(host)?))
+    }
+
+    /// Makes the names of providers and models that are read already.
+    pub(crate) fn of_tools(tools: &Tools) -> Self {
+        Self {
+            models: tools.user_models().clone(),
+            providers: tools.provider_names().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Finds the provider and the model that a call means, by the table of this module. `None` if the call names no provider and there
+    /// is no usual one. The model is the vendor's own name of it.
+    ///
+    /// # Errors
+    /// If the call names two models, or a name that two providers list.
+    pub fn find_model(&self, named: NamedModel<'_>) -> Result<Option<ModelName>, EffectError> {
+        if let Some(provider) = named.provider {
+            let is_named_alone = provider.model.is_none();
+            let option = named
+                .model
+                .map(|model| self.remove_provider(provider.provider.name(), model));
+            let model = provider.model_with(option)?;
+            let name = ModelName { model, ..provider };
+            return Ok(Some(match is_named_alone {
+                true => self.resolve_of_provider(name),
+                false => self.resolve_alias(name),
+            }));
+        }
+        let Some(model) = named.model else {
+            return Ok(named.usual.map(|usual| self.resolve_alias(usual)));
+        };
+        if let Some(found) = self.split_id(model, named.usual.as_ref())? {
+            return Ok(Some(found));
+        }
+        Ok(named.usual.map(|usual| {
+            self.resolve_of_provider(ModelName {
+                model: Some(model.to_owned()),
+                ..usual
+            })
+        }))
+    }
+
+    /// Finds the provider and the model that an id of the form `PROVIDER/MODEL` means. `None` if its first part is not a provider.
+    ///
+    /// # Errors
+    /// If the usual provider has a model with this name too.
+    pub fn split_id(&self, id: &str, usual: Option<&ModelName>) -> Result<Option<ModelName>, EffectError> {
+        let found = ModelName::parse(id);
+        let Some(rest) = &found.model else {
+            return Ok(None);
+        };
+        let provider = found.provider.name();
+        if !self.providers.contains(provider) && self.models.find(id).is_none() {
+            return Ok(None);
+        }
+        match usual.filter(|usual| self.lists(usual, id)) {
+            // The usual provider's own model has its provider's name in its own, as `openrouter/auto` has.
+            Some(usual) if usual.provider == found.provider => match self.has_model(provider, rest) {
+                true => Ok(Some(self.resolve_alias(found))),
+                false => Ok(Some(ModelName {
+                    model: Some(id.to_owned()),
+                    ..found
+                })),
+            },
+            Some(usual) => {
+                let usual = usual.provider.name();
+                Err(usage_error(format!(
+                    "`{id}` is the model `{rest}` of `{provider}`, and also a model of `{usual}`, which is asked if no provider is named"
+                ))
+                .hint(format!(
+                    "write `-p {provider} --model {rest}`, or `-p {usual} --model {id}`"
+                )))
+            }
+            None => Ok(Some(self.resolve_alias(found))),
+        }
+    }
+
+    /// Returns what the user's own entry makes of a provider and a model: with the id of an entry, the provider and the name that
+    /// the entry states, else the vendor's own name. So `custom/my-model` can be any model of any provider.
+    #[must_use]
+    pub(crate) fn resolve_alias(&self, name: ModelName) -> ModelName {
+        let id = |model: &String| format!("{}/{model}", name.provider.name());
+        let entry = name.model.as_ref().and_then(|model| self.models.find(&id(model)));
+        match entry {
+            Some(entry) => ModelName {
+                provider: ProviderKind::from(entry.served_by()),
+                model: Some(entry.server_name().to_owned()),
+            },
+            None => name_at_vendor(name),
+        }
+    }
+
+    /// Returns the vendor's own name of a model whose provider the call names. An entry that leads to another provider counts only if
+    /// there is no such provider.
+    fn resolve_of_provider(&self, name: ModelName) -> ModelName {
+        let provider = name.provider.clone();
+        let found = self.resolve_alias(name.clone());
+        match found.provider == provider || !self.providers.contains(provider.name()) {
+            true => found,
+            false => name_at_vendor(name),
+        }
+    }
+
+    /// Returns a model as its provider names it, if it is given as in the list of known models: `gpt-4o` for `openai/gpt-4o`. Other
+    /// names are kept, because models of OpenRouter and LiteLLM begin with a vendor's name.
+    fn remove_provider<'m>(&self, provider: &str, model: &'m str) -> &'m str {
+        let is_own = known_models()
+            .iter()
+            .any(|known| known.id == model && known.provider == provider);
+        let rest = model
+            .strip_prefix(provider)
+            .and_then(|rest| rest.strip_prefix('/'));
+        rest.filter(|_| is_own && !self.has_model(provider, model))
+            .unwrap_or(model)
+    }
+
+    /// Returns true if a provider is known to have a model of this name, or is set to use it.
+    fn lists(&self, usual: &ModelName, model: &str) -> bool {
+        usual.model.as_deref() == Some(model) || self.has_model(usual.provider.name(), model)
+    }
+
+    fn has_model(&self, provider: &str, model: &str) -> bool {
+        let id = format!("{provider}/{model}");
+        let is_known =
+            |known: &agentos_profile::KnownModel| known.provider == provider && known.name == model;
+        self.models.find(&id).is_some()
+            || self.models.find_served(provider, model).is_some()
+            || known_models().iter().any(is_known)
+            || Catalog::built_in_model(&id).is_ok_and(|catalog| catalog.find_model(&id).is_some())
+    }
+}
+
+/// Returns a model under the name that its vendor's server knows.
+fn name_at_vendor(name: ModelName) -> ModelName {
+    let id = name
+        .model
+        .as_ref()
+        .map(|model| format!("{}/{model}", name.provider.name()));
+    match known_models()
+        .iter()
+        .find(|known| Some(known.id) == id.as_deref())
+    {
+        Some(known) => ModelName {
+            model: Some(known.name.to_owned()),
+            ..name
+        },
+        None => name,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn names() -> ModelNames {
+        let text = r#"{"version":1,"models":[
+            {"id":"custom/my-model","provider":"llamacpp","name":"my-model-v1"},{"id":"openai/gpt-4o","tools":"no"},
+            {"id":"router/openai/gpt-4o-mini"},{"id":"router/router/auto"},{"id":"router/openrouter/auto"}]}"#;
+        let providers = [
+            "anthropic",
+            "llamacpp",
+            "ollama",
+            "openai",
+            "openrouter",
+            "router",
+        ];
+        ModelNames {
+            models: ModelRegistry::parse_json(text).unwrap(),
+            providers: providers.map(str::to_owned).into(),
+        }
+    }
 
     #[test]
     fn a_name_is_cut_at_its_first_slash() {
@@ -103,47 +282,130 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_the_users_own_leads_to_the_model_that_its_entry_names() {
-        let text = r#"{"version":1,"models":[
-            {"id":"custom/my-model","provider":"llamacpp","name":"my-model-v1"},{"id":"openai/gpt-4o","tools":"no"}]}"#;
-        let models = ModelRegistry::parse_json(text).unwrap();
-        for (text, provider, model) in [
-            ("custom/my-model", "llamacpp", Some("my-model-v1")),
-            ("custom/other", "custom", Some("other")),
-            ("custom", "custom", None),
-            ("openai/gpt-4o", "openai", Some("gpt-4o")),
-            ("my-model", "my-model", None),
-        ] {
-            let found = ModelName::parse(text).resolve_alias(&models);
-            assert_eq!(
-                (found.provider.name(), found.model.as_deref()),
-                (provider, model),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn two_ways_to_name_a_model_mean_one_model() {
-        for (name, option, expected) in [
-            ("openai", None, Ok(None)),
-            ("openai", Some("gpt-4o"), Ok(Some("gpt-4o"))),
-            ("openai", Some("openai/gpt-4o"), Ok(Some("gpt-4o"))),
-            ("openai/gpt-4o", Some("gpt-4o"), Ok(Some("gpt-4o"))),
-            ("openai/gpt-4o", Some("openai/gpt-4o"), Ok(Some("gpt-4o"))),
-            // The server of another provider may well know the model by its whole id.
-            ("openrouter", Some("openai/gpt-4o"), Ok(Some("openai/gpt-4o"))),
-            ("openrouter", Some("openrouter/auto"), Ok(Some("openrouter/auto"))),
+    fn one_rule_finds_the_provider_and_the_model_of_a_call() {
+        // (provider of the call, model of the call, usual provider, what is asked)
+        let cases = [
+            // Named: the model is the provider's own name.
+            (Some("openai"), None, None, "openai -"),
+            (Some("openai"), Some("gpt-4o"), None, "openai gpt-4o"),
+            (Some("openai"), Some("openai/gpt-4o"), None, "openai gpt-4o"),
+            (Some("openai/gpt-4o"), Some("gpt-4o"), None, "openai gpt-4o"),
             (
-                "openai/gpt-4o",
-                Some("gpt-4o-mini"),
-                Err("the call names two models of `openai`: `gpt-4o` and `gpt-4o-mini`"),
+                Some("openai/gpt-4o"),
+                Some("openai/gpt-4o"),
+                None,
+                "openai gpt-4o",
             ),
-        ] {
-            let found = ModelName::parse(name).model_with(option);
-            let found = found.as_ref().map(Option::as_deref);
-            let found = found.map_err(|error| error.message.as_str());
-            assert_eq!(found, expected, "{name} {option:?}");
+            (
+                Some("openrouter"),
+                Some("openai/gpt-4o"),
+                Some("ollama"),
+                "openrouter openai/gpt-4o",
+            ),
+            (
+                Some("openrouter"),
+                Some("openrouter/auto"),
+                None,
+                "openrouter openrouter/auto",
+            ),
+            (
+                Some("router"),
+                Some("openai/gpt-4o-mini"),
+                None,
+                "router openai/gpt-4o-mini",
+            ),
+            (
+                Some("openai/gpt-4o"),
+                Some("gpt-4o-mini"),
+                None,
+                "the call names two models of `openai`: `gpt-4o` and `gpt-4o-mini`; leave one of them out",
+            ),
+            // The vendor's own name is sent.
+            (
+                Some("anthropic"),
+                Some("claude-haiku-3-5-20241022"),
+                None,
+                "anthropic claude-3-5-haiku-20241022",
+            ),
+            (
+                Some("anthropic/claude-haiku-3-5-20241022"),
+                None,
+                None,
+                "anthropic claude-3-5-haiku-20241022",
+            ),
+            // The user's own ids.
+            (Some("custom/my-model"), None, None, "llamacpp my-model-v1"),
+            (Some("custom"), Some("my-model"), None, "llamacpp my-model-v1"),
+            (
+                None,
+                Some("custom/my-model"),
+                Some("ollama"),
+                "llamacpp my-model-v1",
+            ),
+            (Some("custom/other"), None, None, "custom other"),
+            // Not named: a provider before the first slash is asked.
+            (
+                None,
+                Some("openai/gpt-4o"),
+                Some("ollama/llama3.3"),
+                "openai gpt-4o",
+            ),
+            (None, Some("openai/gpt-4o"), None, "openai gpt-4o"),
+            (
+                None,
+                Some("anthropic/claude-haiku-3-5-20241022"),
+                None,
+                "anthropic claude-3-5-haiku-20241022",
+            ),
+            (
+                None,
+                Some("meta-llama/llama-3"),
+                Some("openrouter"),
+                "openrouter meta-llama/llama-3",
+            ),
+            (None, Some("phi"), Some("ollama/llama3.3"), "ollama phi"),
+            (None, Some("openai/gpt-4o"), Some("openai"), "openai gpt-4o"),
+            (None, Some("router/auto"), Some("router"), "router router/auto"),
+            (
+                None,
+                Some("openai/gpt-4o-mini"),
+                Some("router"),
+                "`openai/gpt-4o-mini` is the model `gpt-4o-mini` of `openai`, and also a model of `router`, which is asked if no \
+                 provider is named; write `-p openai --model gpt-4o-mini`, or `-p router --model openai/gpt-4o-mini`",
+            ),
+            (
+                None,
+                Some("openai/o3"),
+                Some("openrouter/openai/o3"),
+                "`openai/o3` is the model `o3` of `openai`, and also a model of `openrouter`, which is asked if no provider is \
+                 named; write `-p openai --model o3`, or `-p openrouter --model openai/o3`",
+            ),
+            // Nothing named.
+            (
+                None,
+                None,
+                Some("openrouter/openai/gpt-4o"),
+                "openrouter openai/gpt-4o",
+            ),
+            (None, None, None, "nothing"),
+            (None, Some("phi"), None, "nothing"),
+        ];
+        for (provider, model, usual, expected) in cases {
+            let found = names().find_model(NamedModel {
+                provider: provider.map(ModelName::parse),
+                model,
+                usual: usual.map(ModelName::parse),
+            });
+            let shown = match found {
+                Ok(Some(name)) => format!(
+                    "{} {}",
+                    name.provider.name(),
+                    name.model.as_deref().unwrap_or("-")
+                ),
+                Ok(None) => "nothing".to_owned(),
+                Err(error) => format!("{}; {}", error.message, error.hint.unwrap_or_default()),
+            };
+            assert_eq!(shown, expected, "{provider:?} {model:?} {usual:?}");
         }
     }
 }

@@ -68,6 +68,20 @@ pub struct ProviderChoice {
     pub edit_format: Option<EditFormat>,
     /// Needs of the turn, as in `supports_vision=true`, by which a pool chooses. Empty for a provider that is no pool.
     pub needs: Vec<String>,
+    /// Origin of the choice.
+    pub origin: ChoiceOrigin,
+}
+
+/// Origin of the provider of a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ChoiceOrigin {
+    /// The call or its session names it.
+    #[default]
+    Named,
+    /// It is the user's default, and nothing else names one.
+    Usual,
+    /// It is the user's default, and a person agreed that a session which was answered on this machine goes on in a cloud.
+    Agreed,
 }
 
 impl ProviderChoice {

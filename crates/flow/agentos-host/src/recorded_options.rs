@@ -12,7 +12,7 @@ use agentos_tool::BaseUrl;
 use crate::explore::{ExploreLimits, ExploreMode};
 use crate::host::Host;
 use crate::options::{
-    BaseRule, CheckOptions, ProgramOptions, ProviderChoice, ProviderOverrides, SessionOptions,
+    BaseRule, CheckOptions, ChoiceOrigin, ProgramOptions, ProviderChoice, ProviderOverrides, SessionOptions,
 };
 use crate::paths;
 use crate::provider_kind::ProviderKind;
@@ -139,6 +139,7 @@ pub(crate) fn restore_task(
             max_output_tokens: options.max_output_tokens,
             edit_format: options.edit_format,
             needs: options.needs.clone(),
+            origin: ChoiceOrigin::Named,
         },
         program: ProgramOptions {
             command: options.command.clone(),

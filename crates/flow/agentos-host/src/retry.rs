@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::error::usage_error;
 use crate::evidence::open_store;
 use crate::host::Host;
-use crate::model_name::ModelName;
+use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::options::{ProviderOverrides, SessionOptions};
 use crate::provider_kind::ProviderKind;
 use crate::recorded_options::{restore_session, restore_task};
@@ -23,7 +23,6 @@ use crate::repository;
 use crate::run_ref::find_summary;
 use crate::tape::{TapeReader, evidence_error};
 use crate::tasks::{FollowSpec, TaskSpec};
-use crate::user_models::read_models;
 
 /// The order to do a task again. What it does not name is as in the earlier run.
 #[derive(Debug, Clone, Default)]
@@ -78,9 +77,19 @@ impl Host {
         let repo = repository::open(self)?;
         let work_dir = repo.work_dir().unwrap_or_else(|| repo.common_dir());
         let mut task = restore_task(self, work_dir, &begun, &options);
-        let models = read_models(self.environment())?;
+        let names = ModelNames::read(self)?;
+        let before = ModelName {
+            provider: task.provider.provider.clone(),
+            model: task.provider.overrides.model.clone(),
+        };
+        let meant = names.find_model(NamedModel {
+            provider: spec.provider.clone(),
+            model: spec.overrides.model.as_deref(),
+            usual: Some(before.clone()),
+        })?;
+        let meant = meant.filter(|meant| *meant != before || spec.provider.is_some());
         let spec = &RetrySpec {
-            provider: spec.provider.clone().map(|name| name.resolve_alias(&models)),
+            provider: meant,
             ..spec.clone()
         };
         change_provider(&mut task, &run, &options, spec)?;
@@ -212,7 +221,7 @@ fn change_provider(
         provider: choice.provider.clone(),
         model: None,
     });
-    over.model = named.model_with(mine.model.as_deref())?.or(over.model.take());
+    over.model = named.model.or(over.model.take());
     over.base_url = mine.base_url.clone().or(over.base_url.take());
     over.send_key |= mine.send_key;
     over.timeout_seconds = mine.timeout_seconds.or(over.timeout_seconds);

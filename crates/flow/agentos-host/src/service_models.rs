@@ -29,7 +29,7 @@ use crate::health::read_tools;
 use crate::host::Host;
 use crate::hosted::ModelProcesses;
 use crate::ledger::{LedgerWriter, TurnLedger};
-use crate::model_name::ModelName;
+use crate::model_name::{ModelName, ModelNames};
 use crate::options::{ProviderChoice, ProviderOverrides};
 use crate::pools::{PoolQuery, PoolTurn};
 use crate::runtime::run_blocking;
@@ -255,7 +255,12 @@ impl ServiceModels {
                     model: default.model,
                 }
             }
-            _ => ModelName::parse(name).resolve_alias(tools.user_models()),
+            _ => {
+                let names = ModelNames::of_tools(&tools);
+                let usual = self.host.read_usual()?;
+                let found = names.split_id(name, usual.as_ref())?;
+                found.unwrap_or_else(|| names.resolve_alias(ModelName::parse(name)))
+            }
         };
         let named = match tools.has_profile(named.provider.name()) {
             true => named,

@@ -23,11 +23,10 @@ use serde::Serialize;
 
 use crate::environment::Environment;
 use crate::host::Host;
-use crate::model_name::ModelName;
-use crate::options::{BaseRule, ProviderChoice};
+use crate::model_name::{ModelName, ModelNames, NamedModel};
+use crate::options::{BaseRule, ChoiceOrigin, ProviderChoice};
 use crate::provider_kind::ProviderKind;
 use crate::tasks::ContextMode;
-use crate::user_models::read_models;
 
 pub(crate) use report::settings_schema;
 pub use report::{SettingsReport, ShownSetting};
@@ -223,11 +222,17 @@ fn split_provider(values: &mut SetValues) -> Result<(), EffectError> {
     let named = ModelName::parse(text_of(set).unwrap_or_default());
     set.value = SettingValue::Text(named.provider.name().to_owned());
     let origin = set.origin.clone();
+    let provider = named.provider;
     let other = values.get("model").and_then(text_of);
-    let model = named
-        .model_with(other)
-        .map_err(|error| bad_settings(format!("{origin}: {}", error.message)))?;
-    if let (Some(model), None) = (model, other) {
+    if let (Some(named), Some(other)) = (&named.model, other)
+        && named != other
+    {
+        let provider = provider.name();
+        return Err(bad_settings(format!(
+            "{origin}: the call names two models of `{provider}`: `{named}` and `{other}`"
+        )));
+    }
+    if let (Some(model), None) = (named.model, other) {
         let value = SettingValue::Text(model);
         values.insert("model", SetValue { value, origin });
     }
@@ -339,27 +344,58 @@ impl Settings {
             .map(str::to_owned)
     }
 
+    /// Completes a choice as [`Settings::complete_choice`] does, with the providers and models that exist here.
+    ///
+    /// # Errors
+    /// Those of [`Settings::complete_choice`], and if a file of the providers or models cannot be read.
+    pub fn complete_for(
+        &self,
+        host: &Host,
+        named: CallNames<'_>,
+        choice: ProviderChoice,
+    ) -> Result<ProviderChoice, EffectError> {
+        let names = ModelNames::read(host)?;
+        self.complete_choice((host.environment(), &names), named, choice)
+    }
+
     /// Completes a choice: the provider and the model that the call leaves out, and time limits.
     ///
     /// # Errors
-    /// If the call names no provider and the user has chosen none, or the call names two models. Nothing else chooses a provider.
+    /// If the call names no provider and the user has chosen none, or the call names two models, or a name that two providers list.
     pub fn complete_choice(
         &self,
-        environment: &Environment,
-        named: Option<&str>,
+        (environment, names): (&Environment, &ModelNames),
+        named: CallNames<'_>,
         mut choice: ProviderChoice,
     ) -> Result<ProviderChoice, EffectError> {
-        let named = named
-            .or_else(|| self.text("provider"))
-            .ok_or_else(missing_provider)?;
-        let named = ModelName::parse(named);
         let over = &mut choice.overrides;
-        let model = named
-            .model_with(over.model.as_deref())?
-            .or_else(|| self.usual_model(environment, &named.provider));
-        let meant = ModelName { model, ..named }.resolve_alias(&read_models(environment)?);
+        let is_named = named.provider.is_some() || named.remembered.is_some() || over.model.is_some();
+        let default = self.text("provider").map(ModelName::parse);
+        let default = default.map(|default| ModelName {
+            model: default
+                .model
+                .or_else(|| self.usual_model(environment, &default.provider)),
+            ..default
+        });
+        let found = names.find_model(NamedModel {
+            provider: named.provider.map(ModelName::parse),
+            model: over.model.as_deref(),
+            usual: named.remembered.map(ModelName::parse).or(default),
+        })?;
+        let found = found.ok_or_else(missing_provider)?;
+        let meant = match found.model {
+            Some(_) => found,
+            None => names.resolve_alias(ModelName {
+                model: self.usual_model(environment, &found.provider),
+                ..found
+            }),
+        };
         over.model = meant.model;
         choice.provider = meant.provider;
+        choice.origin = match is_named {
+            true => ChoiceOrigin::Named,
+            false => ChoiceOrigin::Usual,
+        };
         over.timeout_seconds = over.timeout_seconds.or(self.number("timeout"));
         let timeouts = &mut over.timeouts;
         timeouts.connect_seconds = timeouts.connect_seconds.or(self.number("connect_timeout"));
@@ -368,6 +404,15 @@ impl Settings {
         timeouts.total_seconds = timeouts.total_seconds.or(self.number("total_timeout"));
         Ok(choice)
     }
+}
+
+/// Names of the provider of a call.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CallNames<'a> {
+    /// Provider that the call names, perhaps with a model. `None` if it names no provider.
+    pub provider: Option<&'a str>,
+    /// Provider of the session, perhaps with a model. `None` if there is no session, or nobody named one in it.
+    pub remembered: Option<&'a str>,
 }
 
 fn text_of(set: &SetValue) -> Option<&str> {

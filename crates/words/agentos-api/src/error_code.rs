@@ -201,6 +201,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("bad-toolboxes", &[2], "the list of trusted toolboxes cannot be read"),
     code("toolboxes-not-written", &[2], "the list of trusted toolboxes could not be written"),
     code("session-busy", &[2], "another process uses the session"),
+    code("default-changed", &[2], "the default is in a cloud now, and the session was answered on this machine"),
     code("no-session", &[2], "there is no session of this name"),
     code("ledger-database", &[7], "the database of the ledger cannot be used"),
     code("evidence-key", &[7], "a signing key for evidence cannot be read"),

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use agentos_host::{EffectError, ProviderChoice};
+use agentos_host::{CallNames, EffectError, ProviderChoice};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::tool::OverrideFlags;
@@ -369,12 +369,11 @@ impl ChatFlags {
         app: &App,
         remembered: Option<&str>,
     ) -> Result<ProviderChoice, EffectError> {
-        let choice = complete_choice(
-            app,
-            self.provider.as_deref().or(remembered),
-            &self.over,
-            self.max_output_tokens,
-        )?;
+        let named = CallNames {
+            provider: self.provider.as_deref(),
+            remembered,
+        };
+        let choice = complete_choice(app, named, &self.over, self.max_output_tokens)?;
         Ok(ProviderChoice {
             needs: self.needs.clone(),
             ..choice
@@ -388,7 +387,7 @@ impl ChatFlags {
 /// Fails if there is neither.
 pub fn complete_choice(
     app: &App,
-    provider: Option<&str>,
+    named: CallNames<'_>,
     over: &OverrideFlags,
     max_output_tokens: Option<u64>,
 ) -> Result<ProviderChoice, EffectError> {
@@ -397,6 +396,5 @@ pub fn complete_choice(
         max_output_tokens,
         ..ProviderChoice::default()
     };
-    let settings = app.host.read_settings()?;
-    settings.complete_choice(app.host.environment(), provider, choice)
+    app.host.read_settings()?.complete_for(&app.host, named, choice)
 }

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use agentos_host::{
-    AdapterKind, EffectError, KeyStore, ProviderChoice, ProviderOverrides, Recording, TimeoutsFile,
+    AdapterKind, CallNames, EffectError, KeyStore, ProviderChoice, ProviderOverrides, Recording, TimeoutsFile,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -367,8 +367,11 @@ impl ProviderFlags {
             needs: self.needs.clone(),
             ..ProviderChoice::default()
         };
-        let settings = app.host.read_settings()?;
-        settings.complete_choice(app.host.environment(), self.provider.as_deref(), choice)
+        let named = CallNames {
+            provider: self.provider.as_deref(),
+            remembered: None,
+        };
+        app.host.read_settings()?.complete_for(&app.host, named, choice)
     }
 }
 

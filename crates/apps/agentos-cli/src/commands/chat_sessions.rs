@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use agentos_host::{EffectError, SessionChange, SessionChangeKind, SessionExport};
+use agentos_host::{CallNames, EffectError, SessionChange, SessionChangeKind, SessionExport};
 use serde::Serialize;
 
 use crate::app::{App, Done, output_failed, usage_error};
@@ -103,8 +103,11 @@ pub fn summarize_session(app: &App, args: &ChatSummarizeArgs) -> Done {
     let key = parse_session(app, args.session.as_deref())?;
     let mut conversation = app.host.open_existing_conversation(&key)?;
     let remembered = conversation.state().settings().model_name();
-    let provider = args.provider.as_deref().or(remembered.as_deref());
-    let choice = complete_choice(app, provider, &args.over, None)?;
+    let named = CallNames {
+        provider: args.provider.as_deref(),
+        remembered: remembered.as_deref(),
+    };
+    let choice = complete_choice(app, named, &args.over, None)?;
     match summarize(app, &mut conversation, choice)? {
         SummaryResult::Receipt(receipt) => report_change(
             app,

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use agentos_host::{
-    Cause, Conversation, CostFilter, CostGroup, EffectError, ProviderChoice, SessionState, WindowGauge,
-    find_turn_fault,
+    CallNames, Cause, ChoiceOrigin, Conversation, CostFilter, CostGroup, EffectError, ProviderChoice,
+    SessionState, WindowGauge, find_turn_fault,
 };
 use agentos_ledger::TurnEnd;
 use agentos_tool::RunId;
@@ -18,7 +18,8 @@ use crate::commands::chat::AnswerLook;
 use crate::commands::chat_input::{TalkInput, TypedMessage};
 use crate::commands::chat_sessions::write_export;
 use crate::commands::chat_turn::{
-    SummaryResult, add_toolboxes, list_waiting, parse_session, show_summary, summarize, take_turn,
+    SummaryResult, add_toolboxes, agree_to_default, list_waiting, parse_session, show_summary, summarize,
+    take_turn,
 };
 use crate::commands::chat_words::{CommandWord, format_help, parse_command};
 use crate::commands::{approve, undo};
@@ -165,6 +166,11 @@ impl Talk<'_> {
     }
 
     fn send(&mut self, conversation: &mut Conversation, text: &str) -> Result<Exit, EffectError> {
+        if self.choice.origin != ChoiceOrigin::Named {
+            // The default may have changed since the last message.
+            self.choice = self.args.flags.complete_choice(self.app, None)?;
+            agree_to_default(self.app, conversation, &mut self.choice)?;
+        }
         let message = conversation.make_message(text, &self.images)?;
         let shown = take_turn(
             self.app,
@@ -194,22 +200,18 @@ impl Talk<'_> {
         find_turn_fault(&shown.turn).map_or(Ok(Exit::Done), Err)
     }
 
-    /// Changes the provider or the model. A name without a slash that is a provider is one; every other is a model of this provider.
+    /// Changes the provider or the model. The name of a provider is a provider; every other name is a model, as with `--model`.
     fn switch_model(&mut self, conversation: &mut Conversation, name: &str) -> Result<(), EffectError> {
-        let is_provider = name.contains('/') || self.app.host.is_provider(name);
-        let named = match is_provider {
-            true => name.to_owned(),
-            false => format!("{}/{name}", self.choice.provider.name()),
-        };
-        let provider = named.split('/').next().unwrap_or_default();
-        if !self.app.host.is_provider(provider) {
-            let error = usage_error(format!("there is no provider `{provider}`"));
-            return Err(error.hint("`agentos tool list` shows them"));
-        }
         let mut over = self.args.flags.over.clone();
+        let before = self.describe_choice();
+        let is_provider = self.app.host.is_provider(name);
         // The flag named a model for the provider of before.
-        over.model = None;
-        let choice = complete_choice(self.app, Some(&named), &over, self.args.flags.max_output_tokens)?;
+        over.model = Some(name.to_owned()).filter(|_| !is_provider);
+        let named = CallNames {
+            provider: Some(name).filter(|_| is_provider),
+            remembered: Some(&before),
+        };
+        let choice = complete_choice(self.app, named, &over, self.args.flags.max_output_tokens)?;
         let mut settings = conversation.state().settings().clone();
         settings.provider = Some(choice.provider.name().to_owned());
         settings.model = choice.overrides.model.clone();

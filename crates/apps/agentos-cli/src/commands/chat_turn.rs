@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    Conversation, EffectError, FinishedTurn, ProviderChoice, RunId, SessionState, SummaryEnd, SummarySpec,
-    TurnEvent, TurnLimits, TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
+    ChoiceOrigin, Conversation, EffectError, FinishedTurn, ProviderChoice, RunId, SessionState, SummaryEnd,
+    SummarySpec, TurnEvent, TurnLimits, TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
 };
 use agentos_ledger::{CompressionReceipt, SessionKey, TurnEnd, sum_costs};
 use agentos_model::{ChatEvent, ChatMessage, ThoughtPiece};
@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::chat::ChatSendArgs;
 use crate::commands::chat::{AnswerLook, ChatDisplay};
+use crate::commands::question::ask_yes;
 use crate::escape;
 use crate::exit::Exit;
 use crate::input;
@@ -57,7 +58,8 @@ pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
     let key = parse_session(app, Some(session))?;
     let mut conversation = app.host.open_conversation(&key)?;
     let remembered = conversation.state().settings().model_name();
-    let choice = args.flags.complete_choice(app, remembered.as_deref())?;
+    let mut choice = args.flags.complete_choice(app, remembered.as_deref())?;
+    agree_to_default(app, &conversation, &mut choice)?;
     if let Some(system) = &args.flags.system {
         conversation.set_system(Some(system))?;
     }
@@ -82,6 +84,33 @@ pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
         }
     }
     exit
+}
+
+/// Asks the person once if a session that was answered on this machine goes on in a cloud, because the default has changed. Without a
+/// terminal nothing is asked, and the turn is refused.
+///
+/// # Errors
+/// Fails if the person says no, or the profiles cannot be read.
+pub fn agree_to_default(
+    app: &App,
+    conversation: &Conversation,
+    choice: &mut ProviderChoice,
+) -> Result<(), EffectError> {
+    let Some(switch) = conversation.find_default_switch(choice)? else {
+        return Ok(());
+    };
+    if !switch.is_to_cloud || !app.streams.can_ask || app.printer.json {
+        return Ok(());
+    }
+    let question = format!(
+        "your default is `{}` now, in a cloud: send it this session, which `{}` answered on this machine?",
+        escape::line(&switch.to),
+        escape::line(&switch.from)
+    );
+    if ask_yes(app, &question)? {
+        choice.origin = ChoiceOrigin::Agreed;
+    }
+    Ok(())
 }
 
 /// Offers the tools of these toolboxes too, from now on.

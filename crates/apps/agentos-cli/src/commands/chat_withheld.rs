@@ -3,7 +3,7 @@
 //! Owns: the question to the person. Never: decides what is withheld.
 
 use agentos_host::{
-    Conversation, EffectError, ProviderChoice, SessionChange, SessionChangeKind, WithheldReads,
+    CallNames, Conversation, EffectError, ProviderChoice, SessionChange, SessionChangeKind, WithheldReads,
 };
 
 use crate::app::{App, Done, usage_error};
@@ -55,7 +55,11 @@ pub fn share_reads(app: &App, args: &ChatShareArgs) -> Done {
 fn open(app: &App, args: &ChatReaderArgs) -> Result<(Conversation, ProviderChoice), EffectError> {
     let key = parse_session(app, args.session.as_deref())?;
     let conversation = app.host.open_existing_conversation(&key)?;
-    let choice = complete_choice(app, Some(&args.provider), &args.over, None)?;
+    let named = CallNames {
+        provider: Some(&args.provider),
+        remembered: None,
+    };
+    let choice = complete_choice(app, named, &args.over, None)?;
     Ok((conversation, choice))
 }
 

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::transcript::LedgerTranscript;
 use super::{Conversation, TurnSpec, model, word_store};
 use crate::clock;
-use crate::options::ProviderChoice;
+use crate::options::{ChoiceOrigin, ProviderChoice};
 use crate::pools::{PoolQuery, PoolTurn, count_images};
 
 /// Attempt of a turn: one member of a pool, or the provider that the user named.
@@ -41,6 +41,7 @@ impl Conversation {
     /// If the provider cannot be asked at all, or the turn cannot be recorded. Every other end is in the finished turn.
     pub async fn take_turn(&mut self, spec: TurnSpec<'_>) -> Result<FinishedTurn, EffectError> {
         let mut cancel = spec.cancel;
+        self.follow_default(&spec.provider)?;
         let query = PoolQuery {
             message: spec.message.text(),
             images: count_images(&spec.message),
@@ -117,8 +118,8 @@ impl Conversation {
         if parts.is_of_repository() {
             self.require_same_place(parts.facts())?;
         }
-        if self.state.settings().provider.is_none() {
-            // The session remembers whom it asked first, so that it can be continued without naming anybody.
+        if self.state.settings().provider.is_none() && attempt.spec_provider.origin == ChoiceOrigin::Named {
+            // The session remembers the provider that was named first. A session in which none was named follows the user's default.
             let settings = SessionSettings {
                 provider: Some(attempt.spec_provider.provider.name().to_owned()),
                 model: attempt.spec_provider.overrides.model.clone(),

@@ -15,7 +15,7 @@ use agentos_tool::{Ability, ExecutionMode, TokenPrice, TokenPrices};
 
 use super::{ListedMember, bad_pool};
 use crate::host::Host;
-use crate::model_name::ModelName;
+use crate::model_name::{ModelName, ModelNames};
 use crate::model_values::ModelFacts;
 use crate::models::{ListedModel, catalog_error};
 use crate::options::ProviderOverrides;
@@ -180,8 +180,9 @@ fn load_member(
 ) -> Result<LoadedMember, EffectError> {
     let refuse = |fault: PoolFault| bad_pool(pool, &fault);
     let alias = member.alias.clone();
-    let named = ModelName::parse(&member.model).resolve_alias(tools.user_models());
-    let model = named.model_with(None)?;
+    // A pool names the provider of each member, whatever the user's default is.
+    let named = ModelNames::of_tools(tools).resolve_alias(ModelName::parse(&member.model));
+    let model = named.model;
     let provider = named.provider.name().to_owned();
     if tools.require_known(&provider).is_err() {
         return Err(refuse(PoolFault::UnknownProvider { alias, provider }));

@@ -11,11 +11,10 @@ use toml::de::DeTable;
 
 use super::{DefaultProvider, SettingValue, Settings, bad_settings, file, known_setting};
 use crate::host::Host;
-use crate::model_name::ModelName;
+use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::own_file::write_own_text;
 use crate::repository;
 use crate::tools::Tools;
-use crate::user_models::read_models;
 
 impl Host {
     /// Sets a value in the settings file, which is created if it is missing.
@@ -55,16 +54,22 @@ impl Host {
     /// # Errors
     /// As [`Host::set_setting`].
     pub fn use_provider(&self, name: &str, model: Option<&str>) -> Result<DefaultProvider, EffectError> {
+        let names = ModelNames::read(self)?;
         let named = ModelName::parse(name);
+        if model.is_none() && named.model.is_some() {
+            names.split_id(name, self.read_usual()?.as_ref())?;
+        }
         let provider = named.provider.name();
-        let model = named.model_with(model)?;
-        let meant = ModelName {
-            model: model.clone(),
-            ..named.clone()
-        };
+        let meant = names.find_model(NamedModel {
+            provider: Some(named.clone()),
+            model,
+            usual: None,
+        })?;
         // An id of the user's own needs no provider of its name.
-        let meant = meant.resolve_alias(&read_models(self.environment())?);
+        let meant = meant.unwrap_or_else(|| named.clone());
         self.require_provider(meant.provider.name())?;
+        // Kept as it was typed: the entry of an own id can change.
+        let model = named.model.clone().or(model.map(str::to_owned));
         let model = model
             .map(|model| known_setting("model")?.check_text(&model).map_err(bad_settings))
             .transpose()?;
@@ -84,6 +89,18 @@ impl Host {
         stored
             .default_provider()
             .ok_or_else(|| bad_settings("the settings file changed while it was written"))
+    }
+
+    /// Returns the user's default provider with its model. `None` if none is chosen.
+    ///
+    /// # Errors
+    /// If the settings cannot be read.
+    pub(crate) fn read_usual(&self) -> Result<Option<ModelName>, EffectError> {
+        let default = self.read_settings()?.default_provider();
+        Ok(default.map(|default| ModelName {
+            provider: default.provider.into(),
+            model: default.model,
+        }))
     }
 
     /// Refuses the name of a provider that is not known here.

@@ -130,7 +130,13 @@ fn the_call_comes_first_then_a_variable_then_the_file() {
         let settings = with_variables(text, vars);
         let mut choice = ProviderChoice::default();
         choice.overrides.model = model.map(str::to_owned);
-        let found = settings.complete_choice(&env(vars), *provider, choice).unwrap();
+        let named = CallNames {
+            provider: *provider,
+            remembered: None,
+        };
+        let found = settings
+            .complete_choice((&env(vars), &ModelNames::default()), named, choice)
+            .unwrap();
         let model = found.overrides.model.as_deref().unwrap_or("-");
         assert_eq!(
             format!("{} {model}", found.provider.name()),
@@ -147,7 +153,12 @@ fn nothing_chooses_a_provider_for_the_user() {
         let settings = of_file(text);
         assert_eq!(settings.default_provider(), None);
         let environment = Environment::new([], ".".into());
-        let refused = settings.complete_choice(&environment, None, ProviderChoice::default());
+        let names = ModelNames::default();
+        let refused = settings.complete_choice(
+            (&environment, &names),
+            CallNames::default(),
+            ProviderChoice::default(),
+        );
         assert_eq!(refused.unwrap_err().code, "missing-provider");
     }
 }
