@@ -56,6 +56,8 @@ mod intake;
 #[cfg(target_os = "linux")]
 mod ports;
 #[cfg(target_os = "linux")]
+mod refused;
+#[cfg(target_os = "linux")]
 mod root;
 #[cfg(target_os = "linux")]
 mod rules;

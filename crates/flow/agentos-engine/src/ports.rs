@@ -8,7 +8,7 @@ use std::error::Error;
 use std::rc::Rc;
 use std::time::Duration;
 
-use agentos_api::{NextStep, list_causes};
+use agentos_api::{NextStep, list_causes, word_full_disk};
 use agentos_evidence::{RecordKind, SyncFile};
 use agentos_landing::{Base, Change};
 use agentos_policy::{Approved, LandingTarget, PolicySet, TakenText};
@@ -70,7 +70,7 @@ impl EffectError {
         Self {
             code: code.to_owned(),
             cause,
-            message: message.into(),
+            message: word_full_disk(&message.into()),
             hint: None,
             next: Vec::new(),
             base_moved: false,
@@ -96,6 +96,7 @@ impl EffectError {
     /// Adds causes, from the outermost to the root.
     #[must_use]
     pub fn caused_by(mut self, causes: impl IntoIterator<Item = String>) -> Self {
+        let causes = causes.into_iter().map(|cause| word_full_disk(&cause));
         self.details.causes.extend(causes);
         self
     }

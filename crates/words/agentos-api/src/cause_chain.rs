@@ -52,6 +52,13 @@ pub fn unsaid_causes<'a>(message: &str, causes: &'a [String]) -> Vec<&'a str> {
     unsaid
 }
 
+/// Returns a text with the system's words for a full disk in plain words.
+#[must_use]
+pub fn word_full_disk(text: &str) -> String {
+    // As the standard library writes ENOSPC. The words alone may be those of a server.
+    text.replace("No space left on device (os error 28)", "the disk is full")
+}
+
 /// Returns the text of a cause without the error numbers at its end.
 fn without_numbers(cause: &str) -> &str {
     // The standard library ends the text of a system error with ` (os error N)`, and `git2` ends its text with
@@ -103,6 +110,19 @@ mod tests {
         assert_eq!(
             list_causes(&chain(&["a", long])),
             ["a cause of 1001 bytes is left out"]
+        );
+    }
+
+    #[test]
+    fn a_full_disk_is_said_in_plain_words() {
+        let error = std::io::Error::from_raw_os_error(28);
+        assert_eq!(
+            word_full_disk(&format!("cannot write `x`: {error}")),
+            "cannot write `x`: the disk is full"
+        );
+        assert_eq!(
+            word_full_disk("the server says: No space left on device"),
+            "the server says: No space left on device"
         );
     }
 

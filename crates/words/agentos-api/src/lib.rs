@@ -49,7 +49,7 @@ mod run_event;
 mod status;
 
 pub use cause::Cause;
-pub use cause_chain::{list_causes, unsaid_causes};
+pub use cause_chain::{list_causes, unsaid_causes, word_full_disk};
 pub use conform::{ConformCheck, ToolConform};
 pub use consent::{ConsentBinding, ConsentPrompt, ConsentReason, ConsentReply};
 pub use context_report::{

@@ -13,7 +13,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, close, geteuid, setsid};
 
 use super::user::{self, StartRole};
-use super::{REFUSED, VERB};
+use super::{REFUSED, VERB, refused};
 
 /// Argument for the second half: whether its control group was joined.
 pub(super) const IN_GROUP: &str = "group";
@@ -137,8 +137,7 @@ fn open_namespaces() -> Result<StartRole, String> {
         return Ok(StartRole::Root);
     }
     let (uid, gid) = (nix::unistd::getuid().as_raw(), nix::unistd::getgid().as_raw());
-    unshare(all | CloneFlags::CLONE_NEWUSER)
-        .map_err(|error| format!("namespaces are not available to this user: {error}"))?;
+    unshare(all | CloneFlags::CLONE_NEWUSER).map_err(refused::describe_refusal)?;
     user::write_maps(0, uid, 0, gid)?;
     Ok(StartRole::User { uid, gid })
 }
