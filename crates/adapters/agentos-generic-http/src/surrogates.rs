@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Replacement for a half whose other half never came.
 const LOST: &str = "\\ufffd";
-/// The same as a character.
+/// Character of the replacement.
 pub(crate) const LOST_CHARACTER: &str = "\u{fffd}";
 
 /// First half of a character, from the last event.

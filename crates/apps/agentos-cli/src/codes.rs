@@ -29,6 +29,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("selector-failed", "repair the program, or state a `selector` in the pool, which chooses when the program does not"),
     ("no-model-fits", "`agentos pool detect` shows the abilities of each member; add a member that has what is needed"),
     ("replay-differs", "the record was changed, or another version made it: compare its `input` and `input_hash`"),
+    ("no-server", "start the server, and check its address"),
     ("no-models-listed", "`agentos tool health` shows what is wrong with each server"),
     ("missing-provider", "name a provider with `-p NAME`, or set a default with `agentos use NAME`"),
     ("no-home", "set `HOME`"),

@@ -5,6 +5,7 @@
 //!
 //! Start at [`Host`].
 
+mod added_server;
 mod agent_tools;
 mod approver;
 mod blank;
@@ -98,6 +99,7 @@ mod sample;
 mod schema_text;
 mod schemas;
 mod search_folder;
+mod server_probe;
 mod servers;
 mod service_files;
 mod service_link;
@@ -165,6 +167,7 @@ pub use agentos_store::{CostFilter, CostGroup, CostRow, FoundTurn, SessionRow};
 pub use agentos_tool::{EditFormat, ExecutionMode, Progress, RunId, Secret, Timestamp};
 pub use agentos_window::WindowGauge;
 
+pub use added_server::{AddServerSpec, AddedServer};
 pub use agent_tools::{
     AGENT_PROVIDER, AgentAnswer, AgentTool, AgentToolEffect, AgentTools, AgentToolsSpec, ProposalReport,
     ProposalState,

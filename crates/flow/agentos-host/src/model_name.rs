@@ -62,7 +62,7 @@ impl ModelName {
     }
 }
 
-/// What a call says about its provider and its model.
+/// Names that a call states of its provider and its model.
 #[derive(Debug, Clone, Default)]
 pub struct NamedModel<'a> {
     /// Provider that the call names, perhaps with a model. `None` if it names no provider.

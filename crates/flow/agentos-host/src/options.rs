@@ -78,9 +78,9 @@ pub enum ChoiceOrigin {
     /// The call or its session names it.
     #[default]
     Named,
-    /// It is the user's default, and nothing else names one.
+    /// Default of the user; nothing else names a provider.
     Usual,
-    /// It is the user's default, and a person agreed that a session which was answered on this machine goes on in a cloud.
+    /// Default of the user, and a person agreed that a session which was answered on this machine goes on in a cloud.
     Agreed,
 }
 

@@ -8,7 +8,9 @@ use agentos_api::NextStep;
 use agentos_credentials::replace_own_file;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
-use agentos_profile::{AdapterKind, ProfileFile, ProfileLayers, builtin_profiles, resolve_profile};
+use agentos_profile::{
+    AdapterKind, CapabilitiesFile, ProfileFile, ProfileLayers, builtin_profiles, resolve_profile,
+};
 use agentos_tool::BaseUrl;
 
 use crate::error::usage_error;
@@ -32,6 +34,8 @@ pub struct NewProfile {
     pub adapter: Option<AdapterKind>,
     /// The name of a stored key that the profile shares with another. `None` if it has its own.
     pub api_key_ref: Option<String>,
+    /// Abilities of the server. `None` if nothing is known about them.
+    pub capabilities: Option<CapabilitiesFile>,
 }
 
 /// The built-in values of a provider.
@@ -108,6 +112,7 @@ impl Host {
             base_url: new.base_url.clone(),
             api_key_ref: new.api_key_ref.clone().or(own_key),
             model: new.model.clone(),
+            capabilities: new.capabilities.clone(),
             ..ProfileFile::default()
         };
         let layers = ProfileLayers {

@@ -19,6 +19,7 @@ use agentos_select::SelectorRequest;
 use agentos_tool::{ToolMessage, ToolRequest, ToolResult, ToolTask, ToolboxMessage, ToolboxRequest};
 use schemars::{JsonSchema, Schema};
 
+use crate::added_server::AddedServer;
 use crate::budgets::BudgetReport;
 use crate::chat_report::ChatReport;
 use crate::conversation::TurnReport;
@@ -125,6 +126,7 @@ const SHAPES: &[(&str, Generator)] = &[
     ("init", generate_schema::<InitReport>),
     ("landing-report", generate_schema::<LandingReport>),
     ("machine", generate_schema::<MachineReport>),
+    ("added-server", generate_schema::<AddedServer>),
     ("model-action", generate_schema::<ModelActionReport>),
     ("model-change", generate_schema::<ChangedModel>),
     ("models", generate_schema::<ModelList>),

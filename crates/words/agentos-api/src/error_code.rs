@@ -65,6 +65,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("selector-failed", &[5], "the program that chooses for a pool chose no member, and the pool states no selector for this case"),
     code("no-model-fits", &[5], "no member of the pool meets all needs of the turn; each has its reason"),
     code("replay-differs", &[7], "a recorded choice of a pool was made again with another result"),
+    code("no-server", &[5], "no known server of models answers at the address"),
     code("no-models-listed", &[5], "no server answered the question which models it has"),
     code("missing-provider", &[2], "the task names no provider, and the user has set no default"),
     code("no-home", &[2], "there is no home folder in which settings or keys can be kept"),

@@ -77,6 +77,8 @@ pub enum SchemaName {
     LandingReport,
     /// State of the machine: a line of `status --watch`.
     Machine,
+    /// Server of models that was added.
+    AddedServer,
     /// Output of `models load`, `models unload` and `models warmup`.
     ModelAction,
     /// Output of `models add` and `models remove`.
@@ -194,6 +196,7 @@ impl SchemaName {
         Self::Init,
         Self::LandingReport,
         Self::Machine,
+        Self::AddedServer,
         Self::ModelAction,
         Self::ModelChange,
         Self::Models,
@@ -280,6 +283,7 @@ impl SchemaName {
             Self::Init => "init",
             Self::LandingReport => "landing-report",
             Self::Machine => "machine",
+            Self::AddedServer => "added-server",
             Self::ModelAction => "model-action",
             Self::ModelChange => "model-change",
             Self::Models => "models",

@@ -40,6 +40,7 @@ pub fn schema_text(name: SchemaName) -> &'static str {
         SchemaName::Init => include_str!("../schemas/init.json"),
         SchemaName::LandingReport => include_str!("../schemas/landing-report.json"),
         SchemaName::Machine => include_str!("../schemas/machine.json"),
+        SchemaName::AddedServer => include_str!("../schemas/added-server.json"),
         SchemaName::ModelAction => include_str!("../schemas/model-action.json"),
         SchemaName::ModelChange => include_str!("../schemas/model-change.json"),
         SchemaName::Models => include_str!("../schemas/models.json"),

@@ -25,6 +25,7 @@ pub const SHOW_EXAMPLES: &[&str] = &[
 /// Examples of `models add`.
 pub const ADD_EXAMPLES: &[&str] = &[
     "agentos models add custom/my-model --context-window 32000 --output-limit 4096 --vision no",
+    "agentos models add http://127.0.0.1:8080",
     "agentos models add custom/fast -p llamacpp --name qwen3-coder --ability sql=expert",
 ];
 /// Examples of `models remove`.
@@ -63,7 +64,7 @@ pub enum ModelsVerb {
     List(ModelsListArgs),
     /// Show the limits, capabilities and prices of a model, and the source of each value
     Show(ModelsShowArgs),
-    /// Add a model of your own, or state other values for a known one
+    /// Add a server by its address, or a model of your own
     Add(Box<ModelsAddArgs>),
     /// Remove a model that you added
     Remove(ModelsRemoveArgs),
@@ -142,18 +143,20 @@ pub enum AbilityArg {
 /// Arguments of `models add`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The entry is written to `models.json` in your own settings folder, in place of one with the same id. It \
+    after_help = "With an address, the server is asked what it is (llama.cpp, Ollama, LM Studio, vLLM, or another one with OpenAI's wire), \
+                        which models it has and which window is loaded.\nIt becomes a provider of your own, and your default if you have none. \
+                        No key is sent.\n\nThe entry is written to `models.json` in your own settings folder, in place of one with the same id. It \
                         wins over the catalogue for\nevery value that it states; if it states a price, all prices are its own. \
                         A repository cannot add models."
 )]
 pub struct ModelsAddArgs {
-    /// Id: provider, `/` and the model's name on its server, as in `custom/my-model`
-    #[arg(value_name = "ID")]
+    /// Id: provider, `/` and the model's name on its server, as in `custom/my-model`; or the address of a server
+    #[arg(value_name = "ID|URL")]
     pub id: String,
-    /// Provider that reaches the model [default: the part of ID before the first `/`]
+    /// Provider that reaches the model [default: the part of ID before the first `/`], or the name of the new server
     #[arg(short, long, value_name = "NAME")]
     pub provider: Option<String>,
-    /// Name of the model on that provider's server [default: the part of ID after the first `/`]
+    /// Name of the model on the server [default: the part of ID after the first `/`, or the model that is loaded]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Maximum tokens of prompt and answer together

@@ -67,7 +67,7 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
                     app.printer
                         .show_note(&format!("  {}", describe_preset(app, preset)));
                 }
-                offer_default(app, args, report.provider.as_deref())?;
+                offer_default(app, args, &report)?;
             }
         }
         report.outcome = Some(word_outcome(&outcome));
@@ -80,13 +80,20 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
     Ok(exit)
 }
 
-/// Offers to make the provider that was found the default, if the user has none. Only a person's yes sets it.
-fn offer_default(app: &App, args: &InitArgs, provider: Option<&str>) -> Result<(), EffectError> {
-    let Some(provider) = provider else { return Ok(()) };
+/// Makes the server that was found on this machine the default, if the user has none, and says so. A provider with a key, whose calls can
+/// cost something, becomes the default only by a person's yes.
+fn offer_default(app: &App, args: &InitArgs, report: &InitReport) -> Result<(), EffectError> {
+    let Some(provider) = report.provider.as_deref() else {
+        return Ok(());
+    };
     if app.host.read_settings()?.default_provider().is_some() {
         return Ok(());
     }
     let name = escape::line(provider);
+    let named = provider.split('/').next().unwrap_or_default();
+    if report.servers.iter().any(|server| server.provider == named) {
+        return set_default(app, provider);
+    }
     // `--yes` is the consent to these files. It says nothing about the user's own settings.
     if args.yes || !app.streams.can_ask {
         app.printer
@@ -103,11 +110,16 @@ fn offer_default(app: &App, args: &InitArgs, provider: Option<&str>) -> Result<(
         return Ok(());
     };
     if ["y", "yes"].contains(&line.trim().to_ascii_lowercase().as_str()) {
-        let chosen = app.host.use_provider(provider, None)?;
-        let text = escape::line(&render::config::describe_default(&chosen));
-        app.printer
-            .show_note(&format!("  tasks that name no provider now use {text}"));
+        set_default(app, provider)?;
     }
+    Ok(())
+}
+
+fn set_default(app: &App, provider: &str) -> Result<(), EffectError> {
+    let chosen = app.host.use_provider(provider, None)?;
+    let text = escape::line(&render::config::describe_default(&chosen));
+    app.printer
+        .show_note(&format!("  tasks that name no provider now use {text}"));
     Ok(())
 }
 

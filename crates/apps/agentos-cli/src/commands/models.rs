@@ -3,8 +3,8 @@
 //! Owns: the filters and the exit status. Never: decides where a value comes from, or writes the file of the user's models.
 
 use agentos_host::{
-    Cause, ChangedModel, EffectError, ImportReport, ListedModel, ModelAction, ModelActionSpec, ModelChoice,
-    ModelList, UserModel, block_on,
+    AddServerSpec, AddedServer, Cause, ChangedModel, EffectError, ImportReport, ListedModel, ModelAction,
+    ModelActionSpec, ModelChoice, ModelList, UserModel, block_on,
 };
 
 use crate::app::{App, Done, output_failed, usage_error};
@@ -124,6 +124,9 @@ pub fn show_model(app: &App, args: &ModelsShowArgs) -> Done {
 
 /// Adds a model.
 pub fn add_model(app: &App, args: &ModelsAddArgs) -> Done {
+    if args.id.contains("://") {
+        return add_server(app, args);
+    }
     let changed = app.host.add_model(UserModel::from(args))?;
     let verb = match changed.replaced {
         true => "replaced",
@@ -137,6 +140,56 @@ pub fn add_model(app: &App, args: &ModelsAddArgs) -> Done {
         ));
     }
     Ok(done)
+}
+
+/// Adds a server by its address.
+fn add_server(app: &App, args: &ModelsAddArgs) -> Done {
+    let states_more = args.context_window.is_some()
+        || args.output_limit.is_some()
+        || UserModel::from(args).price.is_some()
+        || !args.abilities.is_empty();
+    if states_more {
+        let error = usage_error("with the address of a server, no limits, prices or abilities can be stated");
+        return Err(
+            error.hint("add the server first, then `agentos models add PROVIDER/MODEL` with the values")
+        );
+    }
+    let spec = AddServerSpec {
+        url: args.id.clone(),
+        provider: args.provider.clone(),
+        model: args.name.clone(),
+    };
+    let asked = {
+        let _working = WorkDisplay::start_on(app, "asking the server");
+        let added = app.host.add_server(&spec);
+        block_on(app.signals.unless_stopped(added))?
+    };
+    let Some(added) = asked else {
+        return Ok(app.show_stopped("nothing was written"));
+    };
+    let added = added?;
+    app.report_success(&describe_server(&added), &added)
+}
+
+fn describe_server(added: &AddedServer) -> String {
+    let model = match (&added.model, added.context_window) {
+        (Some(model), Some(window)) => format!("model {model}, window of {window} tokens"),
+        (Some(model), None) => format!("model {model}, window not stated"),
+        (None, _) => "no model is there yet".to_owned(),
+    };
+    let grammar = match added.takes_grammar {
+        true => ", takes grammars",
+        false => "",
+    };
+    let default = match added.is_default {
+        true => "it is your default now: tasks that name no provider use it".to_owned(),
+        false => format!("`agentos use {}` makes it your default", added.provider),
+    };
+    let line = format!(
+        "added {}: {} at {}, {model}{grammar}; {default} ({})",
+        added.provider, added.server, added.base_url, added.file
+    );
+    escape::line(&line)
 }
 
 /// Removes a model that the user added.

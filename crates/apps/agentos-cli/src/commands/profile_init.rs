@@ -68,6 +68,7 @@ fn collect_values(app: &App, args: &ProfileInitArgs) -> Result<NewProfile, Effec
         model,
         adapter: args.adapter.map(Into::into),
         api_key_ref: args.api_key_ref.clone(),
+        capabilities: None,
     })
 }
 

@@ -55,6 +55,8 @@ pub(super) fn list_files(
 /// Reads lines of a file of the base.
 pub(super) fn read_file(context: &ToolContext, arguments: &CallArguments<'_>) -> Result<String, EffectError> {
     let path = arguments.text("path").unwrap_or_default();
+    // Models write paths as a shell shows them.
+    let path = path.trim_start_matches("./");
     let first = arguments.number("first_line").unwrap_or(1).max(1);
     let most = first.saturating_add(MOST_LINES - 1);
     let last = arguments.number("last_line").unwrap_or(most).min(most);

@@ -135,7 +135,7 @@ fn files_are_listed_and_read_from_the_base_as_policy_decides() {
     let shown = [
         show(&tools, "list_files", json!({})),
         show(&tools, "list_files", json!({ "pattern": "src/*", "limit": 1 })),
-        show(&tools, "read_file", json!({ "path": "src/a.rs" })),
+        show(&tools, "read_file", json!({ "path": "./src/a.rs" })),
         show(
             &tools,
             "read_file",
@@ -152,7 +152,7 @@ fn files_are_listed_and_read_from_the_base_as_policy_decides() {
             json!({ "path": "src/a.rs", "first_line": 3, "last_line": 2 }),
         ),
         show(&tools, "read_file", json!({ "path": "private/plan.txt" })),
-        show(&tools, "read_file", json!({ "path": "../a" })),
+        show(&tools, "read_file", json!({ "path": "./../a" })),
         show(&tools, "read_file", json!({ "path": "src" })),
         show(&tools, "read_file", json!({ "path": "nothing" })),
     ];

@@ -1,6 +1,6 @@
 //! A session that follows the user's default to another provider.
 //!
-//! Owns: when a person is told, and when a person is asked first. Never: asks; a front end does.
+//! Owns: when the change is reported, and when a person must agree first. Never: asks; a front end does.
 
 use agentos_api::Notice;
 use agentos_engine::Cause;
