@@ -20,37 +20,6 @@ use crate::{
     RefusalCode, RepoPath, ResultFacts, checks, results, sequence,
 };
 
-/// Limits on an answer and its files. An answer above any of them is refused as `too-large`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LandLimits {
-    /// Maximum size of the whole answer in bytes.
-    pub answer_bytes: usize,
-    /// Maximum size of one line of the answer in bytes.
-    pub line_bytes: usize,
-    /// Maximum number of files that the answer touches.
-    pub files: usize,
-    /// Maximum number of hunks or edits in the whole answer.
-    pub hunks: usize,
-    /// Maximum size of one file in bytes, before and after the change.
-    pub file_bytes: usize,
-    /// Maximum size in bytes of the contents that binary patches change, old and new and all files together. The canonical
-    /// diff holds all of them, and the diff that undoes it is an answer, too.
-    pub binary_bytes: usize,
-}
-
-impl Default for LandLimits {
-    fn default() -> Self {
-        Self {
-            answer_bytes: 16 << 20,
-            line_bytes: 1 << 20,
-            files: 5_000,
-            hunks: 50_000,
-            file_bytes: 64 << 20,
-            binary_bytes: 8 << 20,
-        }
-    }
-}
-
 /// File content that was sent to the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenFile {
@@ -65,8 +34,6 @@ pub struct SeenFile {
 /// Options of one landing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LandOptions {
-    /// Limits on the answer.
-    pub limits: LandLimits,
     /// Files that were sent to the tool, if they are known. They show which state of a file the answer was made for.
     pub seen: Vec<SeenFile>,
     /// Land the edits that have exactly one place and leave out those that have none. A dangerous or contradictory
@@ -238,7 +205,7 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
             false
         })
     };
-    let parsed = parse(answer, &is_tracked, &options.limits);
+    let parsed = parse(answer, &is_tracked);
     if let Some(error) = failure.take() {
         return Err(LandError::Base(error));
     }

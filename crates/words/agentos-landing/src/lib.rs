@@ -24,7 +24,7 @@
 //! | 14 other readings | `readings`, in the order of its table | only after a refusal: 1 to 13 for the answer with one damage undone |
 //! | 15 a part of it | `land` | only if requested: 1 to 13 without the hunks that have no place |
 //!
-//! `context` has what all steps are given. `findings` and `result_facts` state facts that policy judges. `report`,
+//! `context` has what all steps are given, and `limits` how large an answer may be. `findings` and `result_facts` state facts that policy judges. `report`,
 //! `refusal` and `feedback` are how the outcome is reported.
 
 mod applied;
@@ -43,6 +43,7 @@ mod file_change;
 mod findings;
 mod inline;
 mod land;
+mod limits;
 mod link;
 mod locate;
 mod memory_base;
@@ -70,7 +71,7 @@ pub use change::{Change, ChangeError};
 pub use diff_parts::{DiffDifference, DiffFile, DiffHunk, MovedHunk, compare_diffs, split_diff};
 pub use file_change::{ChangeKind, FileChange, FileMode, FileState, LineStats};
 pub use findings::{Finding, Findings, scan_change, scan_file};
-pub use land::{LandError, LandLimits, LandOptions, LandedChange, SeenFile, land};
+pub use land::{LandError, LandOptions, LandedChange, SeenFile, land};
 pub use link::{LinkFault, check_link};
 pub use memory_base::MemoryBase;
 pub use parse::{JsonEdit, JsonEdits};

@@ -82,10 +82,7 @@ use title::read_title;
 
 use crate::refusal::{ambiguous, malformed};
 use crate::text::{TextLine, begins_as, excerpt, line_above, trim};
-use crate::{LandLimits, Refusal, RefusalCode};
-
-/// Maximum number of lines of an answer.
-const MAX_LINES: usize = 2_000_000;
+use crate::{Refusal, RefusalCode, limits};
 
 /// Parses an answer. `is_tracked` returns whether the base has a file of this path: such a line is a title, whatever its
 /// characters.
@@ -93,14 +90,10 @@ const MAX_LINES: usize = 2_000_000;
 /// # Errors
 /// Fails with `no-diff` if no edit is found, with `too-large` above a limit, and with another code if an edit cannot
 /// be read in exactly one way.
-pub(crate) fn parse<'a>(
-    answer: &'a [u8],
-    is_tracked: IsTracked<'_>,
-    limits: &LandLimits,
-) -> Result<ParsedAnswer<'a>, Refusal> {
-    check_size(answer, limits)?;
+pub(crate) fn parse<'a>(answer: &'a [u8], is_tracked: IsTracked<'_>) -> Result<ParsedAnswer<'a>, Refusal> {
+    check_size(answer)?;
     let mut parsed = read_parts(answer, is_tracked, 0)?;
-    check_parsed(&parsed, limits)?;
+    check_parsed(&parsed)?;
     number_parts(&mut parsed);
     Ok(parsed)
 }
@@ -316,27 +309,27 @@ fn too_large(what: &str) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalCode::TooLarge, what))
 }
 
-fn check_size(answer: &[u8], limits: &LandLimits) -> Result<(), Refusal> {
+fn check_size(answer: &[u8]) -> Result<(), Refusal> {
     if answer.iter().all(u8::is_ascii_whitespace) {
         return Err(Refusal::new(RefusalCode::Empty, "the answer is empty"));
     }
-    if answer.len() > limits.answer_bytes {
+    if answer.len() > limits::ANSWER_BYTES {
         return too_large("the answer is larger than the limit");
     }
     let mut count = 0;
     for line in answer.split(|byte| *byte == b'\n') {
         count += 1;
-        if line.len() > limits.line_bytes {
+        if line.len() > limits::LINE_BYTES {
             return too_large("a line of the answer is longer than the limit");
         }
     }
-    if count > MAX_LINES {
+    if count > limits::LINES {
         return too_large("the answer has more lines than the limit");
     }
     Ok(())
 }
 
-fn check_parsed(parsed: &ParsedAnswer<'_>, limits: &LandLimits) -> Result<(), Refusal> {
+fn check_parsed(parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
         let message = match (&parsed.other_call, parsed.notes.first()) {
             (Some(name), _) => format!(
@@ -350,7 +343,7 @@ fn check_parsed(parsed: &ParsedAnswer<'_>, limits: &LandLimits) -> Result<(), Re
             .hint("answer with a unified diff, or with search/replace blocks under the file's path"));
     }
     let hunks: usize = parsed.files.iter().map(|file| file.hunks().len()).sum();
-    if parsed.files.len() > limits.files || hunks > limits.hunks {
+    if parsed.files.len() > limits::FILES || hunks > limits::HUNKS {
         return too_large("the answer touches more files or has more hunks than the limit");
     }
     Ok(())

@@ -15,7 +15,8 @@ use crate::refusal::{ambiguous, malformed};
 use crate::resolve::{PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{excerpt, trim_end};
 use crate::{
-    BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, Refusal, RefusalCode, RepoPath, whole,
+    BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, Refusal, RefusalCode, RepoPath, limits,
+    whole,
 };
 
 /// Maximum number of characters of a name in a report.
@@ -62,15 +63,15 @@ pub(crate) fn plan_parts(
     let mut groups: BTreeMap<String, PathParts<'_, '_>> = BTreeMap::new();
     let mut bodies = HeaderCheck::default();
     // A byte of an answer can unpack to a thousand bytes, so all of it together is limited.
-    let mut limits = context.options.limits;
+    let mut binary_bytes = limits::BINARY_BYTES;
     for edit in &parsed.files {
-        let resolved = resolve_part(edit, context.base, &limits);
+        let resolved = resolve_part(edit, context.base, binary_bytes);
         match resolved.and_then(|resolved| bodies.check_header(edit, resolved)) {
             Ok(resolved) => {
                 if let Some(content) = &resolved.content {
                     let before = resolved.base.as_ref().map_or(0, |base| base.content.len());
                     let bytes = content.len().saturating_add(before);
-                    limits.binary_bytes = limits.binary_bytes.saturating_sub(bytes);
+                    binary_bytes = binary_bytes.saturating_sub(bytes);
                 }
                 let at = reports.len();
                 let group = groups
@@ -285,7 +286,7 @@ fn not_meant_below(
         };
         let content = context.base.read(&entry.id)?;
         // The other file may be any file of the repository, so its size is limited before it is compared.
-        if content.len() <= context.options.limits.file_bytes && whole::resembles_file(&content, lines) {
+        if content.len() <= limits::FILE_BYTES && whole::resembles_file(&content, lines) {
             let message = format!("`{path}` does not exist, and most of its lines are in `{other}`");
             return Err(ambiguous(message)
                 .at(path.as_str())

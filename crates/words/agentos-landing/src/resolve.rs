@@ -12,8 +12,8 @@ use crate::parse::{EditBody, FileEdit, HeaderName};
 use crate::path::{parent_dirs, split_name};
 use crate::placement::content_of;
 use crate::{
-    Base, BaseEntry, BaseError, ChangeError, EntryKind, FileMode, FileState, LandLimits, Refusal,
-    RefusalCode, Repair, RepoPath,
+    Base, BaseEntry, BaseError, ChangeError, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair,
+    RepoPath, limits,
 };
 
 /// Action on a path.
@@ -84,19 +84,19 @@ impl From<BaseError> for StopReason {
 }
 
 /// Resolves the names, the action, the modes and the content that is stated as a whole. A small answer can unpack to a large
-/// content, so `limits` have what is left for binary content.
+/// content, so `binary_bytes` is what is left for binary content.
 pub(crate) fn resolve_part(
     edit: &FileEdit<'_>,
     base: &dyn Base,
-    limits: &LandLimits,
+    binary_bytes: usize,
 ) -> Result<ResolvedPart, StopReason> {
-    let mut resolved = resolve_path(edit, base, limits.file_bytes)?;
-    resolved.content = content::stated_content(edit, &mut resolved, limits.binary_bytes)?;
+    let mut resolved = resolve_path(edit, base)?;
+    resolved.content = content::stated_content(edit, &mut resolved, binary_bytes)?;
     Ok(resolved)
 }
 
 /// Resolves the names, the action and the modes of one part.
-fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Result<ResolvedPart, StopReason> {
+fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedPart, StopReason> {
     let named = names::resolve_names(edit, base)?;
     let mode = stated_mode(edit, named.path.as_str())?;
     let mut resolved = ResolvedPart {
@@ -109,7 +109,7 @@ fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Resu
         path: named.path,
     };
     if let Some(from) = named.from {
-        return resolve_move(resolved, from, edit, base, file_bytes);
+        return resolve_move(resolved, from, edit, base);
     }
     let entry = base.entry(resolved.path.as_str())?;
     // A directory with this name is handled later, when it is known what the other parts delete.
@@ -117,7 +117,7 @@ fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base, file_bytes: usize) -> Resu
     resolved.action = path_action(edit, &resolved.path, entry.as_ref(), base)?;
     if let (Some(entry), PathAction::Modify | PathAction::Delete) = (entry, &resolved.action) {
         let is_link = content::states_link(edit);
-        let state = source_state((&resolved.path, &entry), is_link, base, file_bytes)?;
+        let state = source_state((&resolved.path, &entry), is_link, base)?;
         (resolved.base, resolved.id) = (Some(state), Some(entry.id));
     }
     check_old_mode(edit, &resolved)?;
@@ -133,7 +133,6 @@ fn resolve_move(
     from: RepoPath,
     edit: &FileEdit<'_>,
     base: &dyn Base,
-    file_bytes: usize,
 ) -> Result<ResolvedPart, StopReason> {
     let has_no_place = |path, what| Err(refuse_path(RefusalCode::DoesNotApply, path, what));
     let Some(entry) = base.entry(from.as_str())? else {
@@ -145,7 +144,7 @@ fn resolve_move(
     }
     // A link that is only renamed keeps its target. The header of such a part states no mode.
     let is_link = entry.kind == EntryKind::Symlink && edit.hunks().is_empty();
-    let state = source_state((&from, &entry), is_link, base, file_bytes)?;
+    let state = source_state((&from, &entry), is_link, base)?;
     (resolved.base, resolved.id) = (Some(state), Some(entry.id));
     resolved.action = PathAction::Move {
         from,
@@ -169,7 +168,6 @@ fn source_state(
     (path, entry): (&RepoPath, &BaseEntry),
     is_link: bool,
     base: &dyn Base,
-    file_bytes: usize,
 ) -> Result<FileState, StopReason> {
     let mode = match (&entry.kind, is_link) {
         (EntryKind::Symlink, true) => FileMode::Symlink,
@@ -185,7 +183,7 @@ fn source_state(
         }
     };
     let content = base.read(&entry.id)?;
-    if content.len() > file_bytes {
+    if content.len() > limits::FILE_BYTES {
         let what = "is larger than the limit";
         return Err(refuse_path(RefusalCode::TooLarge, path, what));
     }

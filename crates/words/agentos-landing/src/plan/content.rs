@@ -27,7 +27,7 @@ use crate::splice::LineSplice;
 use crate::text::{FileLines, common_tail, is_page, line_starts, trim_end};
 use crate::{
     Dialect, FileReport, FileState, HunkReport, HunkStatus, LandOptions, Refusal, RefusalCode, applied,
-    merge, whole,
+    limits, merge, whole,
 };
 
 use named::{names_base, names_result};
@@ -167,7 +167,7 @@ pub(super) fn modified_content(
     };
     check_emptied(parts, old, &content)?;
     // Checked on the result: many small insertions can make a file larger than the answer.
-    if content.len() > context.options.limits.file_bytes {
+    if content.len() > limits::FILE_BYTES {
         return Err(Refusal::new(
             RefusalCode::TooLarge,
             "the file would become larger than the limit",

@@ -174,9 +174,8 @@ fn feedback_says_what_to_change_about_states_and_paths() {
         seen: vec![seen],
         ..LandOptions::default()
     };
-    let mut plain = LandOptions::default();
-    plain.limits.file_bytes = 100;
-    let mut base = Memory::of(&[("f", b"a\nX\nc\n"), ("large", &b"a\n".repeat(51))]);
+    let plain = LandOptions::default();
+    let mut base = Memory::of(&[("f", b"a\nX\nc\n"), ("large", &b"a\n".repeat((32 << 20) + 1))]);
     base.put("link", "120000", b"elsewhere");
     let edit =
         |path: &str, old: &str| format!("--- a/{path}\n+++ b/{path}\n@@ -1,2 +1,2 @@\n a\n-{old}\n+new\n");
