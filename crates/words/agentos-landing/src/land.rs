@@ -6,9 +6,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::base_cache::BaseCache;
 use crate::budget::WorkBudget;
 use crate::context::LandingContext;
+use crate::overlay::BaseOverlay;
 use crate::parse::{FileEdit, ParsedAnswer, parse};
 use crate::readings::{
     READINGS, ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, undo_escaping,
@@ -232,7 +232,7 @@ fn land_parts(
     report: &mut LandingReport,
 ) -> Result<(Change, ResultFacts), StopReason> {
     let context = LandingContext {
-        base: &BaseCache::new(base),
+        base: &BaseOverlay::new(base),
         options,
         budget: &WorkBudget::for_bytes(bytes),
     };

@@ -29,7 +29,6 @@
 
 mod applied;
 mod base;
-mod base_cache;
 mod binary;
 mod budget;
 mod canonical;
@@ -48,6 +47,7 @@ mod link;
 mod locate;
 mod memory_base;
 mod merge;
+mod overlay;
 mod parse;
 mod path;
 mod placement;

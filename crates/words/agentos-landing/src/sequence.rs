@@ -13,15 +13,13 @@
 //! | a series of mails | one after the other |
 //! | none | together; the other reading must have the same result or must not land |
 
-mod overlay;
 mod signs;
 
 use crate::context::LandingContext;
+use crate::overlay::BaseOverlay;
 use crate::parse::{EditBody, FileEdit, ParsedAnswer, new_repair};
 use crate::plan::{PlanOutcome, plan_parts};
 use crate::{BaseError, FileReport, LandOptions, Refusal, RefusalCode, Rung};
-
-use overlay::BaseOverlay;
 
 /// Maximum number of parts of repeatedly edited files that are read one after the other.
 const MAX_STEPS: usize = 64;
