@@ -32,6 +32,14 @@ fn upper_or_digit(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
 
+fn dashed_upper(byte: u8) -> bool {
+    upper_or_digit(byte) || byte == b'-'
+}
+
+fn address_byte(byte: u8) -> bool {
+    word_byte(byte) || byte == b'/'
+}
+
 fn alphanumeric(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
@@ -41,14 +49,8 @@ fn hex_digit(byte: u8) -> bool {
 }
 
 /// Forms, sorted by the first byte of their beginnings, which all beginnings of one form share.
-const SHAPES: [TokenShape; 93] = [
-    (
-        "A3-",
-        "1password-key",
-        |byte| upper_or_digit(byte) || byte == b'-',
-        30,
-        40,
-    ),
+const SHAPES: [TokenShape; 96] = [
+    ("A3-", "1password-key", dashed_upper, 30, 40),
     ("A3T", "aws-access-key", upper_or_digit, 17, 17),
     ("ABIA ACCA AKIA ASIA", "aws-access-key", upper_or_digit, 16, 16),
     ("ABSK", "aws-bedrock-key", base64_byte, 109, MANY),
@@ -93,13 +95,8 @@ const SHAPES: [TokenShape; 93] = [
     ("github_pat_", "github-token", word_byte, 60, 255),
     ("glagent-", "gitlab-token", dashed_word, 50, 255),
     ("glc_", "grafana-token", base64_byte, 32, MANY),
-    (
-        "glcbt- gldt- glffct- glft- glsoat-",
-        "gitlab-token",
-        dashed_word,
-        20,
-        255,
-    ),
+    ("glcbt- gldt- glffct-", "gitlab-token", dashed_word, 20, 255),
+    ("glft- glsoat-", "gitlab-token", dashed_word, 20, 255),
     ("glimt-", "gitlab-token", dashed_word, 25, 255),
     ("gloas-", "gitlab-token", dashed_word, 64, 255),
     ("glpat- glrt-", "gitlab-token", dotted_word, 20, 255),
@@ -107,13 +104,7 @@ const SHAPES: [TokenShape; 93] = [
     ("glsa_", "grafana-token", word_byte, 41, 41),
     ("gsk_", "groq-key", alphanumeric, 52, 52),
     ("hf_", "huggingface-token", word_byte, 34, 40),
-    (
-        "hooks.slack.com/services/",
-        "slack-webhook",
-        |byte| word_byte(byte) || byte == b'/',
-        40,
-        60,
-    ),
+    ("hooks.slack.com/services/", "slack-webhook", address_byte, 40, 60),
     ("hvb.", "vault-token", dashed_word, 138, 300),
     ("hvs.", "vault-token", dashed_word, 24, 255),
     ("ico-", "infracost-token", alphanumeric, 32, 32),
@@ -126,13 +117,8 @@ const SHAPES: [TokenShape; 93] = [
     ("p8e-", "adobe-secret", alphanumeric, 32, 32),
     ("pnu_", "prefect-token", alphanumeric, 36, 36),
     ("pplx-", "perplexity-key", alphanumeric, 48, 48),
-    (
-        "pscale_oauth_ pscale_pw_ pscale_tkn_",
-        "planetscale-token",
-        dotted_word,
-        32,
-        64,
-    ),
+    ("pscale_oauth_", "planetscale-token", dotted_word, 32, 64),
+    ("pscale_pw_ pscale_tkn_", "planetscale-token", dotted_word, 32, 64),
     ("pul-", "pulumi-token", hex_digit, 40, 40),
     ("pypi-AgE", "pypi-token", dashed_word, 50, MANY),
     ("r8_", "replicate-token", dashed_word, 37, 40),
@@ -157,13 +143,8 @@ const SHAPES: [TokenShape; 93] = [
     ("tk-us-", "scalingo-token", dashed_word, 48, 48),
     ("tskey-", "tailscale-key", dashed_word, 20, 80),
     ("xai-", "xai-key", alphanumeric, 70, 90),
-    (
-        "xapp-1- xoxa- xoxb- xoxe- xoxp- xoxr- xoxs-",
-        "slack-token",
-        dashed_word,
-        20,
-        MANY,
-    ),
+    ("xapp-1- xoxa- xoxb- xoxe-", "slack-token", dashed_word, 20, MANY),
+    ("xoxp- xoxr- xoxs-", "slack-token", dashed_word, 20, MANY),
     ("xkeysib-", "sendinblue-token", dashed_word, 81, 81),
 ];
 
