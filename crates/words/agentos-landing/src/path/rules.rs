@@ -18,13 +18,21 @@ const MAX_PART: usize = 255;
 /// Maximum length of a path in bytes. Not all tools can open longer ones.
 const MAX_PATH: usize = 4_096;
 
+/// Reason for which a path is refused that names no file of the repository on any system.
+const NOT_PLAIN: &str = "is not a plain path inside the repository";
+
 /// Checks a path. Fails with a rule that it breaks.
 pub(super) fn check_path(path: &str) -> Result<(), Refusal> {
     check_base_path(path)?;
-    path.split('/').try_for_each(|part| match reserved_reason(part) {
+    check_names(path)
+}
+
+/// Checks that no part of a path has a name that another system reserves.
+fn check_names(path: &str) -> Result<(), Refusal> {
+    match path.split('/').find_map(reserved_reason) {
         Some(why) => refuse(path, RefusalCode::ReservedName, why),
         None => Ok(()),
-    })
+    }
 }
 
 /// Checks a path of the base that a change may have: all rules except the one about names that other systems reserve.
@@ -50,35 +58,24 @@ pub(super) fn check_shown_path(path: &str) -> Result<(), Refusal> {
 /// Checks that a path is inside the repository, is not of git's own files, and shows all of its characters.
 fn check_plain_path(path: &str) -> Result<(), Refusal> {
     check_characters(path)?;
+    let escapes = |what| refuse(path, RefusalCode::PathEscape, what);
     // Both separators count: `a\..\b` is one name here, and leads to another folder on Windows.
     let parts = || path.split(['/', '\\']);
     if path.is_empty() || path.starts_with('/') || parts().any(is_dots) {
-        return refuse(
-            path,
-            RefusalCode::PathEscape,
-            "is not a plain path inside the repository",
-        );
+        return escapes(NOT_PLAIN);
     }
     if is_drive(path) {
-        return refuse(path, RefusalCode::PathEscape, "names a drive");
+        return escapes("names a drive");
     }
     // Checked before the backslash rule, so that `a\.git\x` is reported as what it reaches.
     if parts().any(is_git_dir) {
         return refuse(path, RefusalCode::GitDir, "reaches git's own files");
     }
     if path.contains('\\') {
-        return refuse(
-            path,
-            RefusalCode::PathEscape,
-            "has a backslash, which is a separator on other systems",
-        );
+        return escapes("has a backslash, which is a separator on other systems");
     }
     if path.split('/').any(str::is_empty) {
-        return refuse(
-            path,
-            RefusalCode::PathEscape,
-            "is not a plain path inside the repository",
-        );
+        return escapes(NOT_PLAIN);
     }
     if path.split('/').any(has_invisible) {
         return refuse(path, RefusalCode::Encoding, "has invisible characters");
@@ -95,19 +92,12 @@ fn refuse(path: &str, code: RefusalCode, what: &str) -> Result<(), Refusal> {
 pub(super) fn check_view_path(path: &str) -> Result<(), Refusal> {
     if cfg!(windows) {
         check_shown_path(path)?;
-        return match path.split('/').find_map(reserved_reason) {
-            Some(why) => refuse(path, RefusalCode::ReservedName, why),
-            None => Ok(()),
-        };
+        return check_names(path);
     }
     check_characters(path)?;
     let is_plain = |part: &str| !matches!(part, "" | "." | "..");
     if !path.split('/').all(is_plain) {
-        return refuse(
-            path,
-            RefusalCode::PathEscape,
-            "is not a plain path inside the repository",
-        );
+        return refuse(path, RefusalCode::PathEscape, NOT_PLAIN);
     }
     // As git does, which checks out no name that another system takes for its folder.
     if path.split(['/', '\\']).any(is_git_dir) {
