@@ -39,35 +39,17 @@ pub(crate) fn is_ignorable(character: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns the Latin letter that looks like this Cyrillic, Greek or Armenian small letter; any other letter as it is.
+/// Cyrillic, Greek and Armenian small letters, each group in front of the Latin letter that looks like them.
+const LOOK_ALIKES: &str =
+    "аαa вb сϲc ԁd еҽe ɡցg һнհh іιıӏi јj кκk ⅼl мm ոпn оοօo рρp ԛզq гr ѕs тτt υսu νѵv ԝѡw хχx уγy";
+
+/// Returns the Latin letter that looks like this small letter of another script; any other letter as it is.
 fn look_alike(character: char) -> char {
-    match character {
-        'а' | 'α' => 'a',
-        'в' => 'b',
-        'с' | 'ϲ' => 'c',
-        'ԁ' => 'd',
-        'е' | 'ҽ' => 'e',
-        'ɡ' | 'ց' => 'g',
-        'һ' | 'н' | 'հ' => 'h',
-        'і' | 'ι' | 'ı' | 'ӏ' => 'i',
-        'ј' => 'j',
-        'к' | 'κ' => 'k',
-        'ⅼ' => 'l',
-        'м' => 'm',
-        'ո' | 'п' => 'n',
-        'о' | 'ο' | 'օ' => 'o',
-        'р' | 'ρ' => 'p',
-        'ԛ' | 'զ' => 'q',
-        'г' => 'r',
-        'ѕ' => 's',
-        'т' | 'τ' => 't',
-        'υ' | 'ս' => 'u',
-        'ν' | 'ѵ' => 'v',
-        'ԝ' | 'ѡ' => 'w',
-        'х' | 'χ' => 'x',
-        'у' | 'γ' => 'y',
-        other => other,
+    if character.is_ascii() {
+        return character;
     }
+    let group = LOOK_ALIKES.split(' ').find(|group| group.contains(character));
+    group.and_then(|group| group.chars().last()).unwrap_or(character)
 }
 
 #[cfg(test)]
