@@ -9,13 +9,12 @@ mod rename;
 pub use name::quote_name;
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use sha1::{Digest, Sha1};
 
 use crate::compare::{LineEdit, line_edits};
 use crate::file_change::PathStates;
-use crate::{FileChange, FileMode, FileState, LineStats, RepoPath, binary};
+use crate::{FileChange, FileState, LineStats, RepoPath, binary};
 
 /// Number of context lines around an edit, as in git.
 const CONTEXT: usize = 3;
@@ -49,10 +48,7 @@ fn render_file(
     old: Option<&FileState>,
     new: Option<&FileState>,
 ) -> LineStats {
-    let (a, b) = (
-        name::quote_name("a/", path.as_str()),
-        name::quote_name("b/", path.as_str()),
-    );
+    let [a, b] = ["a/", "b/"].map(|prefix| name::quote_name(prefix, path.as_str()));
     push_line(out, &format!("diff --git {a} {b}"));
     match (old.map(|old| old.mode), new.map(|new| new.mode)) {
         (None, Some(mode)) => push_line(out, &format!("new file mode {}", mode.as_git())),
@@ -64,27 +60,18 @@ fn render_file(
         (Some(_), Some(_)) | (None, None) => {}
     }
     // Git prints no `index` line and no names for a change of the mode alone.
-    if let (Some(old), Some(new)) = (old, new)
-        && old.content == new.content
-    {
+    if old.zip(new).is_some_and(|(old, new)| old.content == new.content) {
         return LineStats::default();
     }
     push_line(out, &index_line(old, new));
+    let [before, after] = [old, new].map(|state| state.map_or(&[][..], |state| &state.content));
     if binary::is_binary_change(old, new) {
-        let content = |state: Option<&FileState>| state.map(|state| Arc::clone(&state.content));
-        let [before, after] = [old, new].map(|state| content(state).unwrap_or_default());
-        binary::render_binary(out, &before, &after);
+        binary::render_binary(out, before, after);
         return LineStats::default();
     }
-    push_line(
-        out,
-        &format!("--- {}", if old.is_some() { &a } else { "/dev/null" }),
-    );
-    push_line(
-        out,
-        &format!("+++ {}", if new.is_some() { &b } else { "/dev/null" }),
-    );
-    let [before, after] = [old, new].map(|state| state.map_or(&[][..], |state| &state.content));
+    for (mark, state, name) in [("---", old, &a), ("+++", new, &b)] {
+        push_line(out, &format!("{mark} {}", state.map_or("/dev/null", |_| name)));
+    }
     render_hunks(out, &ShownLines::of(before, after, CONTEXT))
 }
 
@@ -93,11 +80,9 @@ fn index_line(old: Option<&FileState>, new: Option<&FileState>) -> String {
     // Full ids, not abbreviated ones: an abbreviation would depend on the other objects of the repository.
     let id =
         |state: Option<&FileState>| state.map_or_else(|| "0".repeat(40), |state| blob_id(&state.content));
-    let mode: Option<FileMode> = match (old, new) {
-        (Some(old), Some(new)) if old.mode == new.mode => Some(old.mode),
-        (Some(_) | None, _) => None,
-    };
-    let mode = mode.map(|mode| format!(" {}", mode.as_git())).unwrap_or_default();
+    let kept = old.zip(new).filter(|(old, new)| old.mode == new.mode);
+    let mode = kept.map(|(old, _)| format!(" {}", old.mode.as_git()));
+    let mode = mode.unwrap_or_default();
     format!("index {}..{}{mode}", id(old), id(new))
 }
 
@@ -180,14 +165,8 @@ fn render_hunk(out: &mut Vec<u8>, edits: &[LineEdit], lines: &ShownLines<'_>) {
     // Both sides begin the same number of lines above the first edit, since the lines there are equal.
     let old = first.old.start - lead..last.old.end + trail;
     let new = first.new.start - lead..last.new.end + trail;
-    push_line(
-        out,
-        &format!(
-            "@@ -{} +{} @@",
-            format_range(&old, lines.above),
-            format_range(&new, lines.above)
-        ),
-    );
+    let [minus, plus] = [&old, &new].map(|range| format_range(range, lines.above));
+    push_line(out, &format!("@@ -{minus} +{plus} @@"));
     let mut at = old.start;
     for edit in edits {
         push_marked(out, b' ', before.get(at..edit.old.start));
