@@ -55,10 +55,12 @@ pub(crate) struct ResolvedPart {
 }
 
 /// Reason to stop: a refusal, or a base that cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum StopReason {
-    Refused(Refusal),
-    Base(BaseError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Base(#[from] BaseError),
 }
 
 impl ResolvedPart {
@@ -68,18 +70,6 @@ impl ResolvedPart {
             PathAction::Move { from, .. } => from.as_str(),
             PathAction::Create | PathAction::Modify | PathAction::Delete => self.path.as_str(),
         }
-    }
-}
-
-impl From<Refusal> for StopReason {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<BaseError> for StopReason {
-    fn from(error: BaseError) -> Self {
-        Self::Base(error)
     }
 }
 
