@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::file_change::PathStates;
 use crate::path::{ShortName, fold_name, join_name, name_skeleton, parent_dirs, split_name};
+use crate::refusal::about_path;
 use crate::resolve::{StopReason, obstacle};
 use crate::{Base, BaseError, DirEntry, EntryKind, Refusal, RefusalCode, RepoPath};
 
@@ -73,8 +74,8 @@ impl PathChecker<'_> {
                 (_, Some((code, what))) => (code, what),
                 (_, None) => (RefusalCode::DoesNotApply, "is a file, not a directory"),
             };
-            let message = format!("`{path}` cannot be written: `{above}` {what}");
-            return Err(Refusal::new(code, message).at(path.as_str()).into());
+            let what = format!("cannot be written: `{above}` {what}");
+            return Err(about_path(code, path, &what).into());
         }
         Ok(())
     }
@@ -91,11 +92,8 @@ impl PathChecker<'_> {
                 if entry.kind == EntryKind::Directory {
                     open.push(full);
                 } else if !self.deleted.contains(full.as_str()) {
-                    let message =
-                        format!("`{path}` is stated as new, but is a directory that contains `{full}`");
-                    return Err(Refusal::new(RefusalCode::DoesNotApply, message)
-                        .at(path.as_str())
-                        .into());
+                    let what = format!("is stated as new, but is a directory that contains `{full}`");
+                    return Err(about_path(RefusalCode::DoesNotApply, path, &what).into());
                 }
             }
         }

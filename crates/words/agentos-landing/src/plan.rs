@@ -11,12 +11,11 @@ use std::sync::Arc;
 use crate::context::LandingContext;
 use crate::file_change::PathStates;
 use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, ParsedAnswer, without_prefix};
-use crate::refusal::{ambiguous, malformed};
+use crate::refusal::{about_path, ambiguous, malformed};
 use crate::resolve::{PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{excerpt, trim_end};
 use crate::{
-    BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, Refusal, RefusalCode, RepoPath, limits,
-    whole,
+    BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, RefusalCode, RepoPath, limits, whole,
 };
 
 /// Maximum number of characters of a name in a report.
@@ -258,9 +257,8 @@ fn states_of(resolved: &ResolvedPart, mode: Option<FileMode>, content: Arc<[u8]>
 fn check_rest(new: Result<Arc<[u8]>, StopReason>, path: &RepoPath) -> Result<Arc<[u8]>, StopReason> {
     match new {
         Err(StopReason::Refused(refusal)) if refusal.code == RefusalCode::Empty => {
-            let message = format!("`{path}` has the lines of this change already, but not its mode or name");
-            let refusal = Refusal::new(RefusalCode::DoesNotApply, message);
-            Err(refusal.at(path.as_str()).into())
+            let what = "has the lines of this change already, but not its mode or name";
+            Err(about_path(RefusalCode::DoesNotApply, path, what).into())
         }
         new => new,
     }
@@ -287,9 +285,8 @@ fn not_meant_below(
         let content = context.base.read(&entry.id)?;
         // The other file may be any file of the repository, so its size is limited before it is compared.
         if content.len() <= limits::FILE_BYTES && whole::resembles_file(&content, lines) {
-            let message = format!("`{path}` does not exist, and most of its lines are in `{other}`");
-            return Err(ambiguous(message)
-                .at(path.as_str())
+            let what = format!("does not exist, and most of its lines are in `{other}`");
+            return Err(about_path(RefusalCode::Ambiguous, path, &what)
                 .hint("write the path from the top of the repository; give a new file as a diff that adds it")
                 .into());
         }
@@ -306,10 +303,8 @@ fn distinct_parts<'g, 'e, 'a>(
     let mut alike: HashMap<PartTexts<'e>, Vec<&'e FileEdit<'a>>> = HashMap::new();
     for (edit, resolved) in &group.parts {
         let others = alike.entry(part_texts(edit)).or_default();
-        if !others
-            .iter()
-            .any(|other| other.body == edit.body && other.extended == edit.extended)
-        {
+        let is_same = |other: &&FileEdit<'_>| other.body == edit.body && other.extended == edit.extended;
+        if !others.iter().any(is_same) {
             others.push(edit);
             parts.push((edit, resolved));
         }
@@ -322,15 +317,9 @@ fn distinct_parts<'g, 'e, 'a>(
             && matches!(edit.body, EditBody::Hunks(_))
     });
     if parts.len() > 1 && !all_modify {
-        let path = parts
-            .first()
-            .map(|(_, resolved)| resolved.path.as_str())
-            .unwrap_or_default();
-        return Err(malformed(format!(
-            "two parts of the answer contradict each other about `{path}`"
-        ))
-        .at(path)
-        .into());
+        let path = parts.first().map_or("", |(_, resolved)| resolved.path.as_str());
+        let message = format!("two parts of the answer contradict each other about `{path}`");
+        return Err(malformed(message).at(path).into());
     }
     Ok(parts)
 }

@@ -118,6 +118,12 @@ pub(crate) fn ambiguous(message: impl Into<String>) -> Refusal {
     Refusal::new(RefusalCode::Ambiguous, message)
 }
 
+/// Returns the refusal of an edit of this path, whose message is the path and `what`.
+pub(crate) fn about_path(code: RefusalCode, path: impl fmt::Display, what: &str) -> Refusal {
+    let path = path.to_string();
+    Refusal::new(code, format!("`{path}` {what}")).at(path)
+}
+
 impl Refusal {
     /// Creates a refusal from a code and its sentence.
     #[must_use]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::parse::{EditBody, FileEdit, HeaderName};
 use crate::path::{parent_dirs, split_name};
 use crate::placement::content_of;
+use crate::refusal::about_path;
 use crate::{
     Base, BaseEntry, BaseError, ChangeError, EntryKind, FileMode, FileState, Refusal, RefusalCode, Repair,
     RepoPath, limits,
@@ -115,7 +116,7 @@ fn resolve_path(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedPart, St
 }
 
 fn refuse_path(code: RefusalCode, path: &RepoPath, what: &str) -> StopReason {
-    StopReason::Refused(Refusal::new(code, format!("`{path}` {what}")).at(path.as_str()))
+    about_path(code, path, what).into()
 }
 
 fn resolve_move(
@@ -287,8 +288,7 @@ fn missing_path(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<StopR
             "does not exist, so there is nothing to delete",
         ));
     }
-    let message = format!("`{path}` is not in the repository");
-    let mut refusal = Refusal::new(RefusalCode::DoesNotApply, message).at(path.as_str());
+    let mut refusal = about_path(RefusalCode::DoesNotApply, path, "is not in the repository");
     if !near.is_empty() {
         refusal = refusal.hint(format!("did you mean `{}`?", near.join("`, `")));
     }
@@ -333,13 +333,8 @@ fn stated_mode(edit: &FileEdit<'_>, path: &str) -> Result<Option<FileMode>, Stop
             FileMode::Symlink if changes => Err(RefusalCode::ModeChange),
             FileMode::Symlink | FileMode::Regular | FileMode::Executable => Ok(mode),
         });
-        let mode = mode.map_err(|code| {
-            Refusal::new(
-                code,
-                format!("`{path}` has mode `{text}`, which cannot be landed"),
-            )
-            .at(path)
-        })?;
+        let what = format!("has mode `{text}`, which cannot be landed");
+        let mode = mode.map_err(|code| about_path(code, path, &what))?;
         // Every stated mode is checked, but only these two set the mode of the result.
         let new = Some(text) == extended.new_file.as_ref() || Some(text) == extended.new_mode.as_ref();
         if new && stated.is_none() {

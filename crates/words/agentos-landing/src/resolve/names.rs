@@ -11,9 +11,9 @@
 
 use super::StopReason;
 use crate::parse::{FileEdit, HeaderName, bare_name, git_pairs, new_repair, same_file, without_prefix};
-use crate::refusal::{ambiguous, malformed};
+use crate::refusal::{about_path, ambiguous, malformed};
 use crate::text::{excerpt, is_in};
-use crate::{Base, Dialect, EntryKind, Refusal, RefusalCode, Repair, RepoPath};
+use crate::{Base, Dialect, EntryKind, RefusalCode, Repair, RepoPath};
 
 /// Resolved names of one part.
 pub(super) struct ResolvedNames {
@@ -51,16 +51,12 @@ fn below_container(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<Resolv
     let (HeaderName::Written(old), HeaderName::Written(new)) = (&edit.old, &edit.new) else {
         return Ok(None);
     };
-    let Some(path) = std::str::from_utf8(new)
-        .ok()
-        .and_then(|name| name.strip_prefix('/'))
-    else {
+    let name = std::str::from_utf8(new).unwrap_or_default();
+    let Some(path) = name.strip_prefix('/') else {
         return Ok(None);
     };
     let first = path.split('/').next().unwrap_or_default();
-    let is_odd = path
-        .split('/')
-        .any(|part| part.is_empty() || part == "." || part == "..");
+    let is_odd = path.split('/').any(|part| matches!(part, "" | "." | ".."));
     if old != new || !has_names_only(edit) || is_odd || is_in(SYSTEM, first) {
         return Ok(None);
     }
@@ -239,10 +235,8 @@ fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result
     {
         let bare = check_name(bare, base)?;
         if is_file(base, bare.as_str())? {
-            repairs.push(new_repair(
-                "extra-prefix",
-                "the name has a prefix that is not part of the path",
-            ));
+            let detail = "the name has a prefix that is not part of the path";
+            repairs.push(new_repair("extra-prefix", detail));
             return Ok(bare);
         }
     }
@@ -257,10 +251,8 @@ fn existing_path(
     repairs: &mut Vec<Repair>,
 ) -> Result<RepoPath, StopReason> {
     let Some(bare) = without_prefix(new).or_else(|| without_prefix(old)) else {
-        repairs.push(new_repair(
-            "no-prefix",
-            "the names lack the prefixes `a/` and `b/`",
-        ));
+        let detail = "the names lack the prefixes `a/` and `b/`";
+        repairs.push(new_repair("no-prefix", detail));
         return check_name(new, base);
     };
     let stripped = check_name(bare, base)?;
@@ -301,8 +293,7 @@ fn check_name(name: &[u8], base: &dyn Base) -> Result<RepoPath, StopReason> {
         },
         Err(_) => {
             let shown = excerpt(name, 200);
-            let message = format!("`{shown}` is not UTF-8");
-            Err(Refusal::new(RefusalCode::Encoding, message).at(shown).into())
+            Err(about_path(RefusalCode::Encoding, shown, "is not UTF-8").into())
         }
     }
 }

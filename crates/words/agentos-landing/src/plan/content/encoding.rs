@@ -7,6 +7,7 @@
 //! every other byte as it is, since both encodings have one form for each character.
 
 use crate::parse::{HunkLine, LineMark};
+use crate::refusal::about_path;
 use crate::text::{BOM, decode_utf16};
 use crate::{Refusal, RefusalCode};
 
@@ -73,10 +74,8 @@ impl TextEncoding {
         if !adds {
             return Ok(None);
         }
-        let message =
-            format!("`{path}` is not in UTF-8, and nothing shows which encoding an added line needs");
-        Err(Refusal::new(RefusalCode::Encoding, message)
-            .at(path)
+        let what = "is not in UTF-8, and nothing shows which encoding an added line needs";
+        Err(about_path(RefusalCode::Encoding, path, what)
             .hint("convert the file to UTF-8 first, or add lines in ASCII only"))
     }
 
@@ -86,9 +85,8 @@ impl TextEncoding {
     /// Fails if the encoding lacks one of its characters.
     pub(super) fn encode(self, path: &str, text: &[u8]) -> Result<Vec<u8>, Refusal> {
         let lacks = |what: String| {
-            let message = format!("`{path}` is in {}, which has no {what}", self.name());
-            Refusal::new(RefusalCode::Encoding, message)
-                .at(path)
+            let what = format!("is in {}, which has no {what}", self.name());
+            about_path(RefusalCode::Encoding, path, &what)
                 .hint("write it with other characters, or convert the file to UTF-8 first")
         };
         let Ok(text) = std::str::from_utf8(text) else {
