@@ -12,6 +12,7 @@ use crate::context::LandingContext;
 use crate::locate::TargetFile;
 use crate::parse::{FileEdit, Hunk};
 use crate::placement::{self, place_hunks};
+use crate::refusal::about_path;
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::{LineSplice, join_splices};
 use crate::text::{FileLines, line_starts};
@@ -66,14 +67,13 @@ pub(crate) fn content_seen(
 }
 
 pub(crate) fn stale_refusal(path: &str, why: &str) -> Refusal {
-    Refusal::new(RefusalCode::Stale, format!("`{path}` has changed since: {why}"))
-        .at(path)
+    about_path(RefusalCode::Stale, path, &format!("has changed since: {why}"))
         .hint("make the change again for the file as it is now")
 }
 
 /// Returns the refusal of a file that already has the change.
 pub(crate) fn already_changed(path: &str) -> Refusal {
-    Refusal::new(RefusalCode::Empty, format!("`{path}` already has this change")).at(path)
+    about_path(RefusalCode::Empty, path, "already has this change")
 }
 
 /// Lands the hunks on the text that the tool saw, the first of the two, and carries the result over to the second, that
@@ -94,12 +94,9 @@ pub(crate) fn carry_over(
     let mut target = TargetFile::new(seen, budget);
     let settled = place_hunks(&mut target, hunks)?;
     report.hunks = settled.reports;
-    let Some(splices) = settled.splices else {
-        return Err(stale_refusal(
-            &report.path,
-            "the change does not fit the content that the tool saw, which is not the base",
-        )
-        .into());
+    let Ok(splices) = settled.splices else {
+        let why = "the change does not fit the content that the tool saw, which is not the base";
+        return Err(stale_refusal(&report.path, why).into());
     };
     if is_result {
         return Err(report_all_there(report).into());
@@ -134,13 +131,9 @@ pub(crate) fn report_all_there(report: &mut FileReport) -> Refusal {
 /// Returns true if the base has exactly this splice at exactly this place, compared with what the tool saw.
 fn was_made(splice: &LineSplice, since: &[LineEdit], base_lines: FileLines<'_>) -> bool {
     let at = since.partition_point(|edit| edit.old.start < splice.start);
-    let Some(edit) = since
-        .get(at)
-        .filter(|edit| edit.old == (splice.start..splice.end))
-    else {
-        return false;
-    };
-    base_lines.clamped(edit.new.clone()).bytes() == splice.bytes
+    since.get(at).is_some_and(|edit| {
+        edit.old == (splice.start..splice.end) && base_lines.clamped(edit.new.clone()).bytes() == splice.bytes
+    })
 }
 
 /// Returns the refusal of hunks whose lines changed since, and updates the report with how each hunk fits the base.

@@ -8,7 +8,7 @@ use crate::locate::{
     HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order,
     place_above_anchor, suggest_places,
 };
-use crate::parse::{EditBody, Hunk, HunkLine, LineMark, PlaceCount, new_repair};
+use crate::parse::{Hunk, HunkLine, LineMark, PlaceCount, new_repair};
 use crate::splice::{LineSplice, UncertainBlanks, hunk_splices};
 use crate::text::excerpt;
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
@@ -21,22 +21,8 @@ const SHOWN_CHARS: usize = 160;
 pub(crate) struct PlacedHunks {
     /// Reports, one for each hunk.
     pub reports: Vec<HunkReport>,
-    /// Splices of all hunks. `None` if a hunk has no place.
-    pub splices: Option<Vec<LineSplice>>,
-    /// Splices of the hunks that have a place, if others have none. Used for a partial landing.
-    pub part: Vec<LineSplice>,
-}
-
-impl PlacedHunks {
-    /// Returns the outcome of hunks that all land, or of which none does.
-    pub(crate) fn new(reports: Vec<HunkReport>, splices: Option<Vec<LineSplice>>) -> Self {
-        let part = Vec::new();
-        Self {
-            reports,
-            splices,
-            part,
-        }
-    }
+    /// Splices of all hunks. If a hunk has no place, the error has those of the others, for a partial landing.
+    pub splices: Result<Vec<LineSplice>, Vec<LineSplice>>,
 }
 
 /// Places every hunk of one file.
@@ -57,9 +43,8 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
         // By lines, only one of the places that the edit means would be found.
         inline::InlineSearch::UseLines => {
             let has_count = |hunk: &&Hunk<'_>| {
-                hunk.inline
-                    .as_ref()
-                    .is_some_and(|inline| inline.count != PlaceCount::One)
+                let inline = hunk.inline.as_ref();
+                inline.is_some_and(|inline| inline.count != PlaceCount::One)
             };
             if let Some(index) = hunks.iter().position(has_count) {
                 let miss = (index, PlaceMiss::new(MissReason::OtherCount, []));
@@ -78,18 +63,10 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
         match found {
             Ok(place) => {
                 let state = applied::judge_placed(target, one, &place)?;
+                // An added line with a tab shows that not all tabs of the answer became spaces.
+                let is_mixed = keeps_tabs && place.shift.adds_tabs(one.hunk);
                 match (hunk_splices(target.lines(), one.hunk, &place), state) {
-                    // An added line with a tab shows that not all tabs of the answer became spaces.
-                    (Ok(_), AppliedState::Absent) if keeps_tabs && place.shift.adds_tabs(one.hunk) => {
-                        show_miss(
-                            target,
-                            one,
-                            &mut report,
-                            MissReason::UncertainBlanks,
-                            &[place.start],
-                        );
-                    }
-                    (Ok(mut new), AppliedState::Absent) => {
+                    (Ok(mut new), AppliedState::Absent) if !is_mixed => {
                         report = landed_report(at, one, &place);
                         if let Some(anchor) = missing_anchor(target, one)? {
                             let detail = format!("`{}` is not in the file", excerpt(anchor, SHOWN_CHARS));
@@ -106,14 +83,9 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
                     (Ok(_), AppliedState::Unproven(start)) => {
                         show_miss(target, one, &mut report, MissReason::Unproven, &[start]);
                     }
-                    (Err(UncertainBlanks), _) => {
-                        show_miss(
-                            target,
-                            one,
-                            &mut report,
-                            MissReason::UncertainBlanks,
-                            &[place.start],
-                        );
+                    (Ok(_), AppliedState::Absent) | (Err(UncertainBlanks), _) => {
+                        let (reason, starts) = (MissReason::UncertainBlanks, [place.start]);
+                        show_miss(target, one, &mut report, reason, &starts);
                     }
                 }
             }
@@ -124,14 +96,12 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
     withdraw_contested(target, &sought, &mut reports);
     // Hunks are placed in the order of the answer, but `join_splices` needs them in the order of the file.
     all.sort_by_key(|splice| (splice.start, splice.end));
-    if placed.len() == sought.len() {
-        return Ok(PlacedHunks::new(reports, Some(all)));
-    }
-    let mut outcome = PlacedHunks::new(reports, None);
-    if order::are_some_disjoint(&sought, &placed) {
-        outcome.part = all;
-    }
-    Ok(outcome)
+    let splices = match placed.len() == sought.len() {
+        true => Ok(all),
+        false if order::are_some_disjoint(&sought, &placed) => Err(all),
+        false => Err(Vec::new()),
+    };
+    Ok(PlacedHunks { reports, splices })
 }
 
 /// Returns the words for the evidence by which one of several places was taken.
@@ -166,7 +136,8 @@ fn place_inline(
         }
         reports.push(report);
     }
-    PlacedHunks::new(reports, Some(splices))
+    let splices = Ok(splices);
+    PlacedHunks { reports, splices }
 }
 
 /// Returns the outcome of JSON edits if the text of the edit `index` has no place: no edit lands.
@@ -175,18 +146,15 @@ fn miss_inline(
     sought: &[SoughtHunk<'_, '_>],
     misses: Vec<(usize, PlaceMiss)>,
 ) -> Result<PlacedHunks, Refusal> {
-    let mut reports: Vec<HunkReport> = sought
-        .iter()
-        .enumerate()
-        .map(|(at, one)| unplaced_report(at, one.hunk))
-        .collect();
+    let mut reports = unplaced_reports(sought.iter().map(|one| one.hunk));
     for (index, why) in misses {
         if let (Some(one), Some(report)) = (sought.get(index), reports.get_mut(index)) {
             report_miss(target, one, report, why)?;
         }
     }
     withdraw_contested(target, sought, &mut reports);
-    Ok(PlacedHunks::new(reports, None))
+    let splices = Err(Vec::new());
+    Ok(PlacedHunks { reports, splices })
 }
 
 /// Returns the report of a hunk before anything is known about its place. `at` counts from 0.
@@ -203,6 +171,12 @@ pub(crate) fn unplaced_report(at: usize, hunk: &Hunk<'_>) -> HunkReport {
         expected: Vec::new(),
         actual: Vec::new(),
     }
+}
+
+/// Returns the reports of hunks before anything is known about their places.
+pub(crate) fn unplaced_reports<'h, 'a: 'h>(hunks: impl Iterator<Item = &'h Hunk<'a>>) -> Vec<HunkReport> {
+    let reports = hunks.enumerate().map(|(at, hunk)| unplaced_report(at, hunk));
+    reports.collect()
 }
 
 fn line_number(line: usize) -> u64 {
@@ -380,12 +354,4 @@ pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a
         }
     }
     out
-}
-
-/// Returns the hunks of a body; empty for a whole file.
-pub(crate) fn hunks_of<'e, 'a>(body: &'e EditBody<'a>) -> Vec<&'e Hunk<'a>> {
-    match body {
-        EditBody::Hunks(hunks) => hunks.iter().collect(),
-        EditBody::Whole(_) => Vec::new(),
-    }
 }

@@ -20,8 +20,8 @@ use crate::canonical::has_id;
 use crate::context::LandingContext;
 use crate::locate::TargetFile;
 use crate::parse::{EditBody, FileEdit, Hunk, HunkLine};
-use crate::placement::{self, content_of, hunks_of};
-use crate::refusal::{ambiguous, malformed};
+use crate::placement::{self, content_of};
+use crate::refusal::{about_path, ambiguous, malformed};
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::LineSplice;
 use crate::text::{FileLines, common_tail, is_page, line_starts, trim_end};
@@ -54,11 +54,9 @@ pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Resul
         // Lines of the new file are missing between two hunks that do not follow each other, or a hunk is in the
         // wrong order.
         if kept.len() > 1 && hunk.stated.new_start.is_some_and(|start| start != next) {
-            let message = format!(
-                "the hunks of the new file `{}` do not follow each other",
-                report.path
-            );
-            return Err(malformed(message).at(&report.path).into());
+            let path = &report.path;
+            let message = format!("the hunks of the new file `{path}` do not follow each other");
+            return Err(malformed(message).at(path).into());
         }
         next += hunk.lines.len() as u64;
     }
@@ -107,7 +105,7 @@ pub(super) fn check_deletion(
     let Some((edit, resolved)) = parts.first() else {
         return Ok(());
     };
-    let hunks = hunks_of(&edit.body);
+    let hunks: Vec<&Hunk<'_>> = edit.hunks().iter().collect();
     // `deleted file mode` alone does not state what goes: git refuses it, too.
     let is_binary = edit.extended.binary.is_some() && names_base(edit, resolved);
     let known = edit.delete || old.content.is_empty() || is_binary;
@@ -117,20 +115,15 @@ pub(super) fn check_deletion(
     let mut target = TargetFile::new(&old.content, budget);
     let settled = placement::place_hunks(&mut target, &hunks)?;
     report.hunks = settled.reports;
-    let all_go = settled.splices.is_some_and(|splices| {
+    let all_go = settled.splices.is_ok_and(|splices| {
         let gone: usize = splices.iter().map(|splice| splice.end - splice.start).sum();
         gone == target.lines().len()
     });
     if all_go {
         return Ok(());
     }
-    let message = format!(
-        "`{}` does not have the content that the answer deletes",
-        resolved.path
-    );
-    Err(Refusal::new(RefusalCode::DoesNotApply, message)
-        .at(resolved.path.as_str())
-        .into())
+    let what = "does not have the content that the answer deletes";
+    Err(about_path(RefusalCode::DoesNotApply, &resolved.path, what).into())
 }
 
 /// Refuses the whole new text of a file of which the tool saw only parts: the lines that it did not see would be lost.
@@ -168,11 +161,8 @@ pub(super) fn modified_content(
     check_emptied(parts, old, &content)?;
     // Checked on the result: many small insertions can make a file larger than the answer.
     if content.len() > limits::FILE_BYTES {
-        return Err(Refusal::new(
-            RefusalCode::TooLarge,
-            "the file would become larger than the limit",
-        )
-        .into());
+        let message = "the file would become larger than the limit";
+        return Err(Refusal::new(RefusalCode::TooLarge, message).into());
     }
     Ok(content)
 }
@@ -190,14 +180,9 @@ fn check_emptied(
     if !plain || !new.is_empty() || old.content.is_empty() {
         return Ok(());
     }
-    let message = format!(
-        "`{}` loses every line: the file could be meant to be deleted or empty",
-        resolved.path
-    );
-    Err(ambiguous(message)
-        .at(resolved.path.as_str())
-        .hint("write `+++ /dev/null` to delete the file")
-        .into())
+    let what = "loses every line: the file could be meant to be deleted or empty";
+    let refusal = about_path(RefusalCode::Ambiguous, &resolved.path, what);
+    Err(refusal.hint("write `+++ /dev/null` to delete the file").into())
 }
 
 /// Returns the new content of a file that is edited by hunks.
@@ -221,11 +206,7 @@ fn edited_content(
         if is_result
             && applied::stands_as_stated(FileLines::new(view.text(), &line_starts(view.text())), &hunks)
         {
-            report.hunks = hunks
-                .iter()
-                .enumerate()
-                .map(|(at, hunk)| placement::unplaced_report(at, hunk))
-                .collect();
+            report.hunks = placement::unplaced_reports(hunks.iter().copied());
             return Err(merge::report_all_there(report).into());
         }
         // If the tool saw another state, its line numbers and context are those of that state. Placed on the base
@@ -294,9 +275,9 @@ fn place_all(
     let settled = edges::retry_without_edges(target, hunks, settled, report)?;
     report.hunks = settled.reports;
     match settled.splices {
-        Some(splices) => Ok(splices),
-        None if partial && !settled.part.is_empty() => Ok(settled.part),
-        None => Err(file_refusal(report).into()),
+        Ok(splices) => Ok(splices),
+        Err(part) if partial && !part.is_empty() => Ok(part),
+        Err(_) => Err(file_refusal(report).into()),
     }
 }
 
@@ -311,19 +292,16 @@ fn file_refusal(report: &FileReport) -> Refusal {
     let refused = report.hunks.iter().find(refused);
     let chosen = refused.or_else(|| report.hunks.iter().find(|hunk| is_there(hunk)));
     let Some((index, refusal)) = chosen.and_then(|hunk| Some((hunk.index, hunk.refusal.clone()?))) else {
-        let message = format!("`{}` does not land", report.path);
-        return Refusal::new(RefusalCode::DoesNotApply, message).at(&report.path);
+        return about_path(RefusalCode::DoesNotApply, &report.path, "does not land");
     };
     let code = match refusal.code {
         // Some hunks were applied and others were not, so the answer was made for another state.
         RefusalCode::Empty => RefusalCode::DoesNotApply,
         other => other,
     };
-    let message = format!(
-        "hunk {index} of `{}` does not land: {}",
-        report.path, refusal.message
-    );
-    let mut out = Refusal::new(code, message).at(&report.path);
-    out.hint = refusal.hint;
-    out
+    let (path, why) = (&report.path, refusal.message);
+    Refusal {
+        hint: refusal.hint,
+        ..Refusal::new(code, format!("hunk {index} of `{path}` does not land: {why}")).at(path)
+    }
 }

@@ -17,13 +17,9 @@ pub(super) fn retry_without_edges(
     with: PlacedHunks,
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
-    let landed = with.splices.is_some();
-    let stated = |placed: &PlacedHunks| {
-        placed
-            .reports
-            .iter()
-            .all(|hunk| hunk.rung == Some(Rung::ExactStated))
-    };
+    let landed = with.splices.is_ok();
+    let is_stated = |hunk: &HunkReport| hunk.rung == Some(Rung::ExactStated);
+    let stated = |placed: &PlacedHunks| placed.reports.iter().all(is_stated);
     let unstated = hunks.iter().all(|hunk| hunk.stated.old_start.is_none());
     // The second reading could only confirm these places, or has no stated line to disagree with.
     if landed && (stated(&with) || unstated) {
@@ -33,11 +29,9 @@ pub(super) fn retry_without_edges(
     if trimmed.iter().all(Option::is_none) || with.reports.len() != hunks.len() {
         return Ok(with);
     }
-    let chosen: Vec<&Hunk<'_>> = hunks
-        .iter()
-        .zip(&trimmed)
-        .map(|(hunk, trimmed)| trimmed.as_ref().unwrap_or(hunk))
-        .collect();
+    let pairs = hunks.iter().zip(&trimmed);
+    let chosen = pairs.map(|(hunk, trimmed)| trimmed.as_ref().unwrap_or(hunk));
+    let chosen: Vec<&Hunk<'_>> = chosen.collect();
     let without = placement::place_hunks(target, &chosen)?;
     if !landed {
         // With several places, the blank line is in the file.
@@ -45,7 +39,7 @@ pub(super) fn retry_without_edges(
             let refusal = hunk.refusal.as_ref();
             refusal.is_some_and(|refusal| refusal.code == RefusalCode::Ambiguous)
         };
-        if without.splices.is_none() || with.reports.iter().any(several) {
+        if without.splices.is_err() || with.reports.iter().any(several) {
             return Ok(with);
         }
         report.repairs.push(new_repair(
@@ -56,11 +50,11 @@ pub(super) fn retry_without_edges(
     }
     // The blank edge moved the hunk away from the place that its line number states. Nothing shows which is right.
     if stated(&without) && without.splices != with.splices {
+        let path = &report.path;
         let message = format!(
-            "a hunk of `{}` fits one place as it is, and its stated place without a blank line at its edge",
-            report.path
+            "a hunk of `{path}` fits one place as it is, and its stated place without a blank line at its edge"
         );
-        return Err(ambiguous(message).at(&report.path).into());
+        return Err(ambiguous(message).at(path).into());
     }
     Ok(with)
 }

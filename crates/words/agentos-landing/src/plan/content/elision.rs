@@ -19,7 +19,7 @@ pub(super) fn retry_in_pieces(
     whole: PlacedHunks,
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
-    if whole.splices.is_some() || !hunks.iter().any(|hunk| hunk.lines.iter().any(is_gap)) {
+    if whole.splices.is_ok() || !hunks.iter().any(|hunk| hunk.lines.iter().any(is_gap)) {
         return Ok(whole);
     }
     let mut pieces = Vec::with_capacity(hunks.len());
@@ -31,7 +31,7 @@ pub(super) fn retry_in_pieces(
     }
     let all: Vec<&Hunk<'_>> = pieces.iter().flatten().collect();
     let settled = placement::place_hunks(target, &all)?;
-    let Some(splices) = settled.splices else {
+    let Ok(splices) = settled.splices else {
         return Ok(whole);
     };
     // The two pieces may be in two functions that look alike. Then the lines between them belong to both.
@@ -49,14 +49,15 @@ pub(super) fn retry_in_pieces(
     let mut of_pieces = settled.reports.into_iter();
     let mut reports: Vec<HunkReport> = Vec::with_capacity(hunks.len());
     for (old, pieces) in whole.reports.iter().zip(&pieces) {
-        let mut own: Vec<HunkReport> = of_pieces.by_ref().take(pieces.len()).collect();
-        if !own.is_empty() {
-            let mut first = own.swap_remove(0);
-            first.index = old.index;
-            reports.push(first);
-        }
+        let own: Vec<HunkReport> = of_pieces.by_ref().take(pieces.len()).collect();
+        let first = own.into_iter().next();
+        reports.extend(first.map(|first| HunkReport {
+            index: old.index,
+            ..first
+        }));
     }
-    Ok(PlacedHunks::new(reports, Some(splices)))
+    let splices = Ok(splices);
+    Ok(PlacedHunks { reports, splices })
 }
 
 /// Returns true if a line between two pieces of a hunk ends the block of the first, or begins that of the second.
@@ -73,10 +74,8 @@ fn leaves_block(target: &TargetFile<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[Hu
                 Some((start, start + piece.old_lines().count()))
             })
             .collect();
-        spans.windows(2).any(|pair| match pair {
-            [head, tail] => crosses_block(target.lines(), *head, *tail),
-            _ => false,
-        })
+        let mut pairs = spans.array_windows();
+        pairs.any(|[head, tail]| crosses_block(target.lines(), *head, *tail))
     })
 }
 

@@ -74,11 +74,9 @@ pub(super) fn check_result(
         report.repairs.push(new_repair("other-result", detail));
         return Ok(());
     }
-    let message = format!(
-        "the result in `{}` is not the one that the `index` line names",
-        report.path
-    );
-    let refusal = ambiguous(message).at(&report.path);
+    let path = &report.path;
+    let message = format!("the result in `{path}` is not the one that the `index` line names");
+    let refusal = ambiguous(message).at(path);
     Err(refusal.hint("give the diff as git wrote it, or without its `index` line"))
 }
 

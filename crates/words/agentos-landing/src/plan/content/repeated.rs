@@ -56,18 +56,16 @@ pub(super) fn place_repeated(
     if !as_stated {
         let each = placement::place_hunks(target, all)?;
         match (&each.splices, &settled.splices) {
-            (Some(_), None) => return Ok(each),
-            (Some(_), Some(_)) => {
-                let message = format!(
-                    "a hunk of `{}` is repeated, and fits as often as it is written",
-                    report.path
-                );
+            (Ok(_), Err(_)) => return Ok(each),
+            (Ok(_), Ok(_)) => {
+                let path = &report.path;
+                let message = format!("a hunk of `{path}` is repeated, and fits as often as it is written");
                 return Err(ambiguous(message)
-                    .at(&report.path)
+                    .at(path)
                     .hint("state the line of each hunk, or leave the repeated one out")
                     .into());
             }
-            (None, _) => {}
+            (Err(_), _) => {}
         }
     }
     report.repairs.push(duplicate_repair());

@@ -11,7 +11,7 @@ use super::encoding::TextEncoding;
 use super::notebook::NotebookText;
 use crate::merge::stale_refusal;
 use crate::parse::{Hunk, HunkLine, new_repair};
-use crate::refusal::ambiguous;
+use crate::refusal::{about_path, ambiguous};
 use crate::resolve::StopReason;
 use crate::splice::{LineSplice, join_splices};
 use crate::text::FileLines;
@@ -130,11 +130,9 @@ pub(super) fn replace_cell(
             Ok(Arc::from(new))
         }
         (_, _) => {
-            let message = format!("`{}` has no cell, or several, with this id", report.path);
-            Err(crate::refusal::malformed(message)
-                .at(&report.path)
-                .hint("quote whole lines of one cell")
-                .into())
+            let what = "has no cell, or several, with this id";
+            let refusal = about_path(RefusalCode::Malformed, &report.path, what);
+            Err(refusal.hint("quote whole lines of one cell").into())
         }
     }
 }
