@@ -4,8 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::objections::is_contradicted;
-use super::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates};
+use super::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates, heading};
 use crate::Refusal;
 use crate::parse::Hunk;
 
@@ -21,8 +20,31 @@ fn named<'h, 'a>(lines: &'h [Cow<'a, [u8]>]) -> impl Iterator<Item = &'h Cow<'a,
 }
 
 /// Returns the anchors of a hunk and its heading, as far as they can be lines of a file.
-pub(super) fn headings<'h, 'a>(hunk: &'h Hunk<'a>) -> impl Iterator<Item = &'h Cow<'a, [u8]>> {
+fn headings<'h, 'a>(hunk: &'h Hunk<'a>) -> impl Iterator<Item = &'h Cow<'a, [u8]>> {
     named(&hunk.anchors).chain(named(hunk.section.as_slice()))
+}
+
+/// Returns true if a line that the hunk names as its heading occurs once in the file, and is below this place or
+/// heads a section that ends above it.
+pub(super) fn is_contradicted(
+    target: &mut TargetFile<'_>,
+    one: &SoughtHunk<'_, '_>,
+    start: usize,
+) -> Result<bool, Refusal> {
+    for name in headings(one.hunk) {
+        // This holds for every correct diff, and needs no index of the whole file.
+        if heading::is_near_below(target, name, start)? {
+            continue;
+        }
+        let hits = target.places_of(MatchLevel::Indent, name)?;
+        // A heading that occurs twice, or not at all, as one that git cut after 80 bytes, contradicts nothing.
+        let [only] = *hits else { continue };
+        let heading = only as usize;
+        if heading >= start + one.old.len() || !target.is_in_section(heading, start)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Keeps the one place below the hunk's anchors, if there is exactly one. Anchors that are not in the file, or occur

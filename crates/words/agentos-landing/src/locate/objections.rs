@@ -14,9 +14,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::anchors::is_contradicted;
 use super::{
-    FoundPlace, HunkPlace, IndentShift, MatchLevel, MissReason, PlaceMiss, SoughtHunk, TargetFile, anchors,
-    fits_exactly, heading, indent, place_at,
+    FoundPlace, HunkPlace, IndentShift, MatchLevel, MissReason, PlaceMiss, SoughtHunk, TargetFile,
+    fits_exactly, indent, place_at,
 };
 use crate::Refusal;
 use crate::parse::{HunkLine, LineMark};
@@ -53,29 +54,6 @@ pub(super) fn places_by_new_lines(
         *grown += new as isize - one.old.len() as isize;
     }
     Ok(others)
-}
-
-/// Returns true if a line that the hunk names as its heading occurs once in the file, and is below this place or
-/// heads a section that ends above it.
-pub(super) fn is_contradicted(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    start: usize,
-) -> Result<bool, Refusal> {
-    for name in anchors::headings(one.hunk) {
-        // This holds for every correct diff, and needs no index of the whole file.
-        if heading::is_near_below(target, name, start)? {
-            continue;
-        }
-        let hits = target.places_of(MatchLevel::Indent, name)?;
-        // A heading that occurs twice, or not at all, as one that git cut after 80 bytes, contradicts nothing.
-        let [only] = *hits else { continue };
-        let heading = only as usize;
-        if heading >= start + one.old.len() || !target.is_in_section(heading, start)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Returns another place that fits a hunk, if the heading behind its `@@` contradicts the stated one. Returns `None`
