@@ -80,12 +80,8 @@ pub(crate) fn read_method(line: &[u8]) -> Option<BinaryData> {
 /// Adds the bytes of a line of data. Returns `None` if the line is none.
 pub(crate) fn read_line(line: &[u8], packed: &mut Vec<u8>) -> Option<()> {
     let (mark, digits) = line.split_first()?;
-    let count = match mark {
-        b'A'..=b'Z' => mark - b'A' + 1,
-        b'a'..=b'z' => mark - b'a' + 27,
-        _ => return None,
-    };
-    base85::decode_digits(digits, usize::from(count), packed)
+    let count = length_marks().position(|length| length == *mark)? + 1;
+    base85::decode_digits(digits, count, packed)
 }
 
 /// Returns the new content that the data states, of `most` bytes or fewer.
@@ -115,7 +111,7 @@ pub(crate) fn render_binary(out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
     for content in [new, old] {
         out.extend_from_slice(format!("literal {}\n", content.len()).as_bytes());
         for line in store_blocks(content).chunks(LINE) {
-            out.push(length_mark(line.len()));
+            out.extend(length_marks().nth(line.len() - 1));
             base85::encode_digits(line, out);
             out.push(b'\n');
         }
@@ -123,27 +119,21 @@ pub(crate) fn render_binary(out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
     }
 }
 
-/// Returns the letter with which git states the number of bytes in a line of data.
-fn length_mark(bytes: usize) -> u8 {
-    let bytes = u8::try_from(bytes).unwrap_or_default();
-    match bytes {
-        0..=26 => b'A' + bytes.saturating_sub(1),
-        _ => b'a' + (bytes - 27),
-    }
+/// Returns the letters with which git states the number of bytes in a line of data, from 1 on.
+fn length_marks() -> impl Iterator<Item = u8> {
+    (b'A'..=b'Z').chain(b'a'..=b'z')
 }
 
 /// Returns the content as a zlib stream (RFC 1950) of stored blocks.
 fn store_blocks(content: &[u8]) -> Vec<u8> {
     // Deflate with a window of 32 KB at the lowest level.
     let mut out = vec![0x78, 0x01];
-    let blocks = content.len().div_ceil(STORED).max(1);
-    for number in 0..blocks {
-        let start = number * STORED;
-        let block = content
-            .get(start..content.len().min(start + STORED))
-            .unwrap_or_default();
+    // No content is one empty block.
+    let empty = content.is_empty().then_some(content);
+    let mut blocks = content.chunks(STORED).chain(empty).peekable();
+    while let Some(block) = blocks.next() {
         let length = u16::try_from(block.len()).unwrap_or_default();
-        out.push(u8::from(number + 1 == blocks));
+        out.push(u8::from(blocks.peek().is_none()));
         out.extend_from_slice(&length.to_le_bytes());
         out.extend_from_slice(&(!length).to_le_bytes());
         out.extend_from_slice(block);
