@@ -180,22 +180,15 @@ fn only_entities_come(change: &Change) -> bool {
 /// Returns true if the refusal can come from damage to the text of the answer. The other codes are about an edit that
 /// was understood.
 fn may_be_read_otherwise(refusal: &Refusal) -> bool {
-    [
-        RefusalCode::NoDiff,
-        RefusalCode::Malformed,
-        RefusalCode::DoesNotApply,
-    ]
-    .contains(&refusal.code)
+    use RefusalCode::{DoesNotApply, Malformed, NoDiff};
+    matches!(refusal.code, NoDiff | Malformed | DoesNotApply)
 }
 
 /// Lands the answer exactly as it was written, without repairs of the whole text.
 fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<LandedChange, LandError> {
     let mut report = LandingReport {
         version: 1,
-        refusal: None,
-        files: Vec::new(),
-        notes: Vec::new(),
-        partial: false,
+        ..LandingReport::default()
     };
     // The reader of titles cannot fail, so the first failure to read the base is kept until it returns.
     let failure = RefCell::new(None);

@@ -161,15 +161,9 @@ fn miss_inline(
 pub(crate) fn unplaced_report(at: usize, hunk: &Hunk<'_>) -> HunkReport {
     HunkReport {
         index: u32::try_from(at + 1).unwrap_or(u32::MAX),
-        status: HunkStatus::Refused,
-        rung: None,
         stated_line: hunk.stated.old_start,
-        found_line: None,
-        candidates: Vec::new(),
         repairs: hunk.repairs.clone(),
-        refusal: None,
-        expected: Vec::new(),
-        actual: Vec::new(),
+        ..HunkReport::default()
     }
 }
 
@@ -271,33 +265,25 @@ fn show_expected(one: &SoughtHunk<'_, '_>, report: &mut HunkReport) {
 /// Returns the code and the advice for a hunk without a place. The code of a hunk that is not in the file makes landing
 /// try other readings of the answer.
 fn advice_for(reason: MissReason) -> (RefusalCode, &'static str) {
-    let hint = match reason {
+    let missing = |hint| (RefusalCode::DoesNotApply, hint);
+    let unclear = |hint| (RefusalCode::Ambiguous, hint);
+    match reason {
         MissReason::Nowhere | MissReason::AboveAnchor | MissReason::UncertainBlanks => {
-            "copy the lines exactly as they are in the file"
+            missing("copy the lines exactly as they are in the file")
         }
         MissReason::AlreadyApplied | MissReason::Unproven => {
-            "compare the file with what the change should do; show the lines next to it as context"
+            missing("compare the file with what the change should do; show the lines next to it as context")
         }
-        MissReason::Outdented => "begin the text and its replacement with the line's indentation",
-        MissReason::InWord => "give the whole word",
-        MissReason::OtherCount => "state the right number, or give each place with the lines around it",
+        MissReason::Outdented => unclear("begin the text and its replacement with the line's indentation"),
+        MissReason::InWord => unclear("give the whole word"),
+        MissReason::OtherCount => {
+            unclear("state the right number, or give each place with the lines around it")
+        }
         MissReason::Several
         | MissReason::NoOldLines
         | MissReason::Overlap
         | MissReason::MayGoOn
-        | MissReason::LostContext => "add lines above and below until only one place fits",
-    };
-    let is_missing = matches!(
-        reason,
-        MissReason::Nowhere
-            | MissReason::AboveAnchor
-            | MissReason::UncertainBlanks
-            | MissReason::AlreadyApplied
-            | MissReason::Unproven
-    );
-    match is_missing {
-        true => (RefusalCode::DoesNotApply, hint),
-        false => (RefusalCode::Ambiguous, hint),
+        | MissReason::LostContext => unclear("add lines above and below until only one place fits"),
     }
 }
 

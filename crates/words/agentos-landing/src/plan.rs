@@ -182,9 +182,7 @@ fn file_report(path: String, edit: &FileEdit<'_>) -> FileReport {
         written_as: written_as(&path, edit),
         path,
         dialect: edit.dialect,
-        repairs: Vec::new(),
-        refusal: None,
-        hunks: Vec::new(),
+        ..FileReport::default()
     }
 }
 

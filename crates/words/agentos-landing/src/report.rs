@@ -56,7 +56,7 @@ pub struct Repair {
 }
 
 /// Status of one hunk or edit after landing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HunkStatus {
     /// The hunk has exactly one place.
@@ -64,11 +64,12 @@ pub enum HunkStatus {
     /// The file already contains the result of the hunk.
     AlreadyThere,
     /// The hunk has no place, or more than one.
+    #[default]
     Refused,
 }
 
 /// Report of one hunk or edit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HunkReport {
     /// Number of the hunk within its file in the answer; the first is 1.
     pub index: u32,
@@ -97,7 +98,7 @@ pub struct HunkReport {
 }
 
 /// Report of one file of the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileReport {
     /// Path that the name was resolved to, or the name as written if it could not be resolved.
     pub path: String,
@@ -116,7 +117,7 @@ pub struct FileReport {
 }
 
 /// Report of a whole landing. `refusal` is `None` if and only if the change landed, wholly or (`partial`) in part.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LandingReport {
     /// Version of this JSON shape: 1.
     pub version: u32,
