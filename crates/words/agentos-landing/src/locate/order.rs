@@ -66,19 +66,15 @@ pub(crate) fn choose_places(
     target: &TargetFile<'_>,
 ) -> Result<Vec<FoundPlace>, Refusal> {
     if found.iter().any(Vec::is_empty) {
-        return Ok(sought
-            .iter()
-            .zip(found)
-            .map(|(one, places)| place_alone(one, places, target.lines().len()))
-            .collect());
+        let alone = sought.iter().zip(found);
+        let alone = alone.map(|(one, places)| place_alone(one, places, target.lines().len()));
+        return Ok(alone.collect());
     }
     if let Some(stated) = places_as_stated(sought, found) {
-        return Ok(stated.into_iter().map(Ok).collect());
+        return Ok(all_placed(stated));
     }
-    if sought
-        .array_windows()
-        .all(|[a, b]| a.hunk.part.0 == b.hunk.part.0)
-    {
+    let mut pairs = sought.array_windows();
+    if pairs.all(|[a, b]| a.hunk.part.0 == b.hunk.part.0) {
         within_part(sought, found, target.budget)
     } else {
         across_parts(sought, found, target.budget)
@@ -189,40 +185,30 @@ fn feasible_candidates(
     // Forwards each hunk takes its first candidate below the one before; backwards each keeps the candidates that end
     // above the last one of the hunk after it. What passes both is part of some placement. Two passes keep the work
     // linear, where trying all combinations would grow with the product of the candidates.
-    let mut earliest: Vec<Option<LineSpan>> = vec![None; sought.len()];
+    let mut bounds = Vec::with_capacity(order.len());
     let mut above: Option<LineSpan> = None;
     for at in order {
         let Some(one) = sought.get(*at) else { continue };
-        let first = candidates(*at)
-            .iter()
-            .map(|place| hunk_span(one, place.start))
-            .find(|this| above.is_none_or(|above| may_follow(above, *this)));
-        let Some(first) = first else {
+        bounds.push((*at, one, above));
+        let mut spans = candidates(*at).iter().map(|place| hunk_span(one, place.start));
+        above = spans.find(|this| above.is_none_or(|above| may_follow(above, *this)));
+        if above.is_none() {
             return Ok(None);
-        };
-        if let Some(slot) = earliest.get_mut(*at) {
-            *slot = above;
         }
-        above = Some(first);
     }
     let mut kept: Vec<Vec<HunkPlace>> = vec![Vec::new(); sought.len()];
     let mut below: Option<LineSpan> = None;
-    for at in order.iter().rev() {
-        let Some(one) = sought.get(*at) else { continue };
-        let above = earliest.get(*at).copied().flatten();
-        let fits: Vec<HunkPlace> = candidates(*at)
-            .iter()
-            .filter(|place| {
-                let this = hunk_span(one, place.start);
-                above.is_none_or(|above| may_follow(above, this))
-                    && below.is_none_or(|below| may_follow(this, below))
-            })
-            .cloned()
-            .collect();
+    for (at, one, above) in bounds.into_iter().rev() {
+        let fits = |place: &&HunkPlace| {
+            let this = hunk_span(one, place.start);
+            above.is_none_or(|above| may_follow(above, this))
+                && below.is_none_or(|below| may_follow(this, below))
+        };
+        let fits: Vec<HunkPlace> = candidates(at).iter().filter(fits).cloned().collect();
         // The last one is the least strict bound for the hunk above; the first would drop candidates that are
         // possible.
         below = fits.last().map(|place| hunk_span(one, place.start));
-        if let Some(slot) = kept.get_mut(*at) {
+        if let Some(slot) = kept.get_mut(at) {
             *slot = fits;
         }
     }
