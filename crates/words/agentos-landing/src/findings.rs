@@ -51,7 +51,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::line_edits;
-use crate::text::{split_ending, split_lines};
+use crate::text::{split_ending, split_lines, texts_of};
 use crate::{Change, FileChange, RepoPath};
 
 /// Finding in an added line.
@@ -186,7 +186,7 @@ fn scan_every_line(path: &RepoPath, content: &[u8]) -> Findings {
 
 /// Returns the lines without their endings.
 fn line_texts(content: &[u8]) -> Vec<&[u8]> {
-    split_lines(content).iter().map(|line| line.text).collect()
+    texts_of(&split_lines(content))
 }
 
 fn old_content<'c>(change: &'c Change, file: &'c FileChange) -> &'c [u8] {

@@ -69,6 +69,11 @@ pub(crate) fn line_above(lines: &[TextLine<'_>], at: usize, reach: usize) -> Opt
     above.into_iter().find(|(_, line)| line.says()).map(|(at, _)| at)
 }
 
+/// Returns the texts of lines without their endings.
+pub(crate) fn texts_of<'a>(lines: &[TextLine<'a>]) -> Vec<&'a [u8]> {
+    lines.iter().map(|line| line.text).collect()
+}
+
 /// Joins lines to the text that they were split from.
 pub(crate) fn join_lines(lines: &[TextLine<'_>]) -> Vec<u8> {
     lines.iter().flat_map(|line| line.full).copied().collect()

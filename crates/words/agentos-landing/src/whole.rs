@@ -9,7 +9,7 @@ use crate::locate::HunkPlace;
 use crate::parse::{FileClaim, FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
 use crate::refusal::{ambiguous, malformed};
 use crate::splice::{hunk_splices, join_splices};
-use crate::text::{BOM, FileLines, common_tail, line_starts, split_lines, trim, trim_start};
+use crate::text::{BOM, FileLines, common_tail, line_starts, split_lines, texts_of, trim, trim_start};
 use crate::{Refusal, Repair, RepoPath};
 
 /// Returns the new content of an existing file, and the repair if one was needed. Lines that stay keep their bytes.
@@ -22,7 +22,7 @@ pub(crate) fn changed_content(
     claim: FileClaim,
 ) -> Result<(Vec<u8>, Option<Repair>), Refusal> {
     let old = split_lines(base);
-    let texts: Vec<&[u8]> = old.iter().map(|line| line.text).collect();
+    let texts = texts_of(&old);
     let new = match claim {
         FileClaim::Comment => below_name(&texts, new),
         FileClaim::Call | FileClaim::Complete | FileClaim::Title => new,

@@ -51,12 +51,7 @@ pub(crate) fn find_shift(
         old.iter()
             .zip(lines.iter())
             .filter(|(old, _)| mark.is_none_or(|mark| old.mark == mark) && !trim(&old.text).is_empty())
-            .map(|(old, line)| {
-                (
-                    indent_key(level, &old.text).into_owned(),
-                    indent_key(level, line.text).into_owned(),
-                )
-            })
+            .map(|(old, line)| (indent_key(level, &old.text), indent_key(level, line.text)))
             .collect()
     };
     let removed = pairs(Some(LineMark::Remove));

@@ -78,9 +78,8 @@ impl LineTable {
         let mut numbers = vec![0; sorted.len()];
         let mut first = 0;
         for same in sorted.chunk_by_mut(|a, b| a.0 == b.0) {
-            let differ = |pair: &[(u64, u32)]| matches!(pair, [a, b] if text(a.1) != text(b.1));
             // Different lines with one hash do not occur by chance.
-            let collide = same.windows(2).any(differ);
+            let collide = same.array_windows().any(|[a, b]| text(a.1) != text(b.1));
             if collide {
                 same.sort_by_cached_key(|(_, at)| (text(*at), *at));
             }

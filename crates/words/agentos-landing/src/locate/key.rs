@@ -48,13 +48,12 @@ pub(crate) fn line_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Returns the indentation of a line as this rung compares it.
-pub(crate) fn indent_key(level: MatchLevel, text: &[u8]) -> Cow<'_, [u8]> {
-    match level {
-        MatchLevel::Exact | MatchLevel::Trailing | MatchLevel::Indent | MatchLevel::Blanks => {
-            Cow::Borrowed(leading_blanks(text))
-        }
-        MatchLevel::Typography => Cow::Owned(leading_blanks(&replace_typography(text)).to_vec()),
-    }
+pub(crate) fn indent_key(level: MatchLevel, text: &[u8]) -> Vec<u8> {
+    let plain = match level {
+        MatchLevel::Typography => replace_typography(text),
+        MatchLevel::Exact | MatchLevel::Trailing | MatchLevel::Indent | MatchLevel::Blanks => text.into(),
+    };
+    leading_blanks(&plain).to_vec()
 }
 
 /// Replaces each run of blanks by one space.
@@ -80,13 +79,9 @@ fn replace_typography(text: &[u8]) -> Cow<'_, [u8]> {
     let mut out = Vec::with_capacity(text.len());
     for chunk in text.utf8_chunks() {
         for character in chunk.valid().chars() {
-            match look_alike(character) {
-                Some(plain) => out.extend_from_slice(plain.as_bytes()),
-                None => {
-                    let mut buffer = [0; 4];
-                    out.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
-                }
-            }
+            let mut buffer = [0; 4];
+            let written: &str = character.encode_utf8(&mut buffer);
+            out.extend_from_slice(look_alike(character).unwrap_or(written).as_bytes());
         }
         out.extend_from_slice(chunk.invalid());
     }

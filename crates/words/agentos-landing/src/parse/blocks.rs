@@ -10,7 +10,7 @@ use super::model::{FileEdit, Hunk, StatedLines};
 use super::pair::pair_lines;
 use super::title::{IsTracked, PathTitle, fence_title, read_title};
 use crate::refusal::malformed;
-use crate::text::{TextLine, trim, trim_end};
+use crate::text::{TextLine, texts_of, trim, trim_end};
 use crate::{Dialect, Refusal};
 
 /// Reads the block that these lines are, with its divider in line `middle`.
@@ -22,11 +22,29 @@ pub(super) fn read<'a>(
     title: Option<&PathTitle>,
     middle: usize,
 ) -> Result<FileEdit<'a>, Refusal> {
-    match title {
-        Some(title) => Ok(read_block(lines, middle, &title.path)),
-        None => Err(malformed("a search/replace block has no path above it")
-            .hint("write the file's path alone on the line above the block")),
-    }
+    let Some(title) = title else {
+        return Err(malformed("a search/replace block has no path above it")
+            .hint("write the file's path alone on the line above the block"));
+    };
+    let end = lines.len().saturating_sub(1);
+    let texts = |from: usize, to: usize| texts_of(lines.get(from..to).unwrap_or_default());
+    let (stated, first) = read_line_note(lines, 1, middle);
+    let search = texts(first, middle);
+    let replace = texts(middle + 1, end);
+    // A line of `=` in the file may have been read as the divider, and the real divider be missing. The lines below
+    // it are kept as a possible continuation that the file may confirm.
+    let divider = lines
+        .get(middle)
+        .map(|line| line.text)
+        .filter(|_| !replace.is_empty());
+    let below = divider.into_iter().chain(replace.iter().copied());
+    let hunk = Hunk {
+        stated,
+        continuation: below.map(Cow::Borrowed).collect(),
+        lines: pair_lines(&search, &replace),
+        ..Hunk::default()
+    };
+    Ok(FileEdit::of_hunk(Dialect::SearchReplace, &title.path, hunk))
 }
 
 /// Returns the last line of the block that begins here. Returns `None` if no complete block does.
@@ -174,29 +192,4 @@ fn read_line_note(lines: &[TextLine<'_>], from: usize, to: usize) -> (StatedLine
         }
     }
     (StatedLines::default(), from)
-}
-
-fn read_block<'a>(lines: &[TextLine<'a>], middle: usize, path: &[u8]) -> FileEdit<'a> {
-    let end = lines.len().saturating_sub(1);
-    let texts = |from: usize, to: usize| -> Vec<&[u8]> {
-        let lines = lines.get(from..to).unwrap_or_default();
-        lines.iter().map(|line| line.text).collect()
-    };
-    let (stated, first) = read_line_note(lines, 1, middle);
-    let search = texts(first, middle);
-    let replace = texts(middle + 1, end);
-    // A line of `=` in the file may have been read as the divider, and the real divider be missing. The lines below
-    // it are kept as a possible continuation that the file may confirm.
-    let divider = lines
-        .get(middle)
-        .map(|line| line.text)
-        .filter(|_| !replace.is_empty());
-    let below = divider.into_iter().chain(replace.iter().copied());
-    let hunk = Hunk {
-        stated,
-        continuation: below.map(Cow::Borrowed).collect(),
-        lines: pair_lines(&search, &replace),
-        ..Hunk::default()
-    };
-    FileEdit::of_hunk(Dialect::SearchReplace, path, hunk)
 }

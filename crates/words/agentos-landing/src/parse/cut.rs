@@ -165,11 +165,8 @@ impl<'a> AnswerWalk<'_, 'a> {
     fn add(&mut self, kind: SegmentKind<'a>, from: usize, to: usize, margin: &'a [u8]) -> usize {
         let to = to.min(self.lines.len());
         // A part that is first in its fence is introduced by the sentence above the fence.
-        let head = self
-            .fences
-            .last()
-            .filter(|fence| !fence.has_text)
-            .map(|fence| fence.at);
+        let fence = self.fences.last().filter(|fence| !fence.has_text);
+        let head = fence.map(|fence| fence.at);
         self.segments.push(Segment {
             kind,
             lines: from..to,
@@ -399,7 +396,7 @@ impl<'a> AnswerWalk<'_, 'a> {
             crlf_transport: false,
         };
         let (stated, _) = hunk::parse_header(header).unwrap_or_default();
-        let end = hunk::body_end(&cursor, stated, around);
+        let (end, _) = hunk::body_extent(&cursor, stated, around);
         // A line without a mark may have lost it, or begin a search/replace block.
         let begins_block = |at: &usize| {
             let marked = cursor

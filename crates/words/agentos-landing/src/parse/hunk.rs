@@ -150,11 +150,6 @@ pub(crate) struct HunkSurroundings {
     pub crlf_transport: bool,
 }
 
-/// Returns the line after the body that begins at the cursor.
-pub(crate) fn body_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSurroundings) -> usize {
-    body_extent(cursor, stated, around).0
-}
-
 /// Reads the body below the header line `cursor.at - 1` and moves past it.
 pub(crate) fn read_body<'a>(
     cursor: &mut LineCursor<'_, 'a>,
@@ -228,9 +223,9 @@ pub(super) fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
     });
 }
 
-/// Returns the end of the body by structure, and by the stated counts. The second is `None` if the counts are not
-/// reached.
-fn body_extent(
+/// Returns the end of the body that begins at the cursor by structure, and by the stated counts. The second is `None` if
+/// the counts are not reached.
+pub(super) fn body_extent(
     cursor: &LineCursor<'_, '_>,
     stated: StatedLines,
     around: HunkSurroundings,

@@ -53,10 +53,8 @@ pub(super) fn states_file(line: &[u8]) -> bool {
 /// Returns true if the line says that the file in a code span is new.
 pub(super) fn says_new_file(line: &[u8]) -> bool {
     let words = words(line);
-    let says = words
-        .windows(2)
-        .any(|pair| matches!(pair, [new, file] if new == "new" && file == "file"));
-    says && states_file(line)
+    let mut pairs = words.array_windows();
+    pairs.any(|[new, file]| new == "new" && file == "file") && states_file(line)
 }
 
 /// Returns true if the line says that the block is all of a file: "the complete file", "full contents of `a.rs`".

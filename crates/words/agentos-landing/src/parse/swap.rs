@@ -11,7 +11,7 @@ use super::name::strip_marks;
 use super::pair::pair_lines;
 use super::title::{PathTitle, fence_title, read_title, without_bullet};
 use crate::Dialect;
-use crate::text::{TextLine, is_in, line_above, trim};
+use crate::text::{TextLine, is_in, line_above, texts_of, trim};
 
 /// Labels of an old text, and of a new one.
 const OLD: &str = "before,old,original,current,old code,current code";
@@ -28,10 +28,7 @@ pub(super) struct TextSwap {
 impl TextSwap {
     /// Reads the edit from all lines of the answer.
     pub(super) fn read<'a>(&self, lines: &[TextLine<'a>]) -> FileEdit<'a> {
-        let texts = |range: &Range<usize>| -> Vec<&'a [u8]> {
-            let lines = lines.get(range.clone()).unwrap_or_default();
-            lines.iter().map(|line| line.text).collect()
-        };
+        let texts = |range: &Range<usize>| texts_of(lines.get(range.clone()).unwrap_or_default());
         let hunk = Hunk {
             lines: pair_lines(&texts(&self.old), &texts(&self.new)),
             ..Hunk::default()
@@ -43,15 +40,9 @@ impl TextSwap {
 /// Finds the two texts of which the old one is in this fence. Returns them with the line after them, or
 /// `None` if the labels or the path are missing.
 pub(super) fn find_swap(block: &FenceBlock<'_, '_>) -> Option<(TextSwap, usize)> {
-    let FenceBlock {
-        lines,
-        at,
-        end,
-        is_tracked,
-        ..
-    } = *block;
-    let label = line_above(lines, at, 2).filter(|label| is_label(lines, *label, OLD))?;
-    let below = said_below(lines, end + 1).filter(|label| is_label(lines, *label, NEW))?;
+    let (lines, is_tracked) = (block.lines, block.is_tracked);
+    let label = line_above(lines, block.at, 2).filter(|label| is_label(lines, *label, OLD))?;
+    let below = said_below(lines, block.end + 1).filter(|label| is_label(lines, *label, NEW))?;
     let fence = said_below(lines, below + 1)?;
     let second = parse_fence(lines.get(fence)?.text)?;
     let new_end = fence + 1 + fence_body(lines, fence + 1, &second).len();
@@ -61,7 +52,7 @@ pub(super) fn find_swap(block: &FenceBlock<'_, '_>) -> Option<(TextSwap, usize)>
     })?;
     let swap = TextSwap {
         title,
-        old: at + 1..end,
+        old: block.at + 1..block.end,
         new: fence + 1..new_end,
     };
     (new_end < lines.len()).then_some((swap, new_end + 1))

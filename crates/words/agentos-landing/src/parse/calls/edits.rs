@@ -9,14 +9,11 @@ use crate::parse::model::{
     EditBody, FileClaim, FileEdit, Hunk, HunkLine, LineMark, PlaceCount, StatedLines, TextReplacement,
 };
 use crate::parse::pair::pair_lines;
-use crate::text::{LineEnding, split_lines};
+use crate::text::{LineEnding, split_lines, texts_of};
 
 /// Returns the edit that replaces one text, in one place or in several.
 pub(super) fn replace(path: &str, old: &str, new: &str, count: PlaceCount) -> FileEdit<'static> {
-    let [old_lines, new_lines] = [old, new].map(|text| {
-        let lines = split_lines(text.as_bytes());
-        lines.iter().map(|line| line.text).collect::<Vec<_>>()
-    });
+    let [old_lines, new_lines] = [old, new].map(|text| texts_of(&split_lines(text.as_bytes())));
     let mut hunk = Hunk {
         lines: pair_lines(&old_lines, &new_lines),
         ..Hunk::default()

@@ -228,10 +228,8 @@ impl<'n> NotebookText<'n> {
 
     /// Returns the text between two strings of the list. Returns `None` if it is not the same everywhere.
     fn separator(&self, cell: &CellSource) -> Option<Vec<u8>> {
-        let mut pairs = cell.strings.windows(2).map(|pair| match pair {
-            [above, below] => self.content.get(above.end..below.start),
-            _ => None,
-        });
+        let pairs = cell.strings.array_windows();
+        let mut pairs = pairs.map(|[above, below]| self.content.get(above.end..below.start));
         if let Some(first) = pairs.next() {
             return first
                 .filter(|_| pairs.all(|other| other == first))
@@ -252,12 +250,12 @@ impl<'n> NotebookText<'n> {
         let mut out = String::new();
         for character in quoted.chars() {
             let mut units = [0; 2];
-            match character.is_ascii() {
-                true => out.push(character),
-                false => character
-                    .encode_utf16(&mut units)
-                    .iter()
-                    .for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
+            if character.is_ascii() {
+                out.push(character);
+                continue;
+            }
+            for unit in character.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
             }
         }
         Some(out.into_bytes())
