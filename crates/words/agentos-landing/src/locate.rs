@@ -368,12 +368,7 @@ pub(crate) fn says_place(one: &SoughtHunk<'_, '_>) -> bool {
 
 fn fits_exactly(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize) -> bool {
     let end = start.saturating_add(one.old.len());
-    let same = |(line, old): (TextLine<'_>, &&HunkLine<'_>)| line.text == old.text.as_ref();
-    let lines = target
-        .lines()
-        .get(start..end)
-        .filter(|_| !one.at_end || end == target.lines().len());
-    lines.is_some_and(|lines| lines.iter().zip(&one.old).all(same))
+    has_lines(target, one, start, MatchLevel::Exact) && (!one.at_end || end == target.lines().len())
 }
 
 /// Returns the places of one hunk on the first rung that has any.
@@ -445,12 +440,17 @@ fn place_at(
     start: usize,
     level: MatchLevel,
 ) -> Option<HunkPlace> {
-    let lines = target.lines().get(start..start.checked_add(one.old.len())?)?;
+    let fits = has_lines(target, one, start, level);
+    fits.then(|| place_of_run(target, one, start, level)).flatten()
+}
+
+/// Returns true if the file has the hunk's lines from this line on, compared on this rung.
+fn has_lines(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize, level: MatchLevel) -> bool {
+    let lines = target.lines().get(start..start.saturating_add(one.old.len()));
     let same = |(line, old): (TextLine<'_>, &&HunkLine<'_>)| {
         key::line_key(level, line.text) == key::line_key(level, &old.text)
     };
-    let fits = lines.iter().zip(&one.old).all(same);
-    fits.then(|| place_of_run(target, one, start, level)).flatten()
+    lines.is_some_and(|lines| lines.iter().zip(&one.old).all(same))
 }
 
 /// Returns every place at which a hunk may have been meant, whatever speaks against it: all on the first rung that has
