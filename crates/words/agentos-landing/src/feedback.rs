@@ -18,10 +18,8 @@ impl LandingReport {
         let mut text = FeedbackText::default();
         match &self.refusal {
             Some(refusal) => {
-                text.line(&format!(
-                    "Nothing was changed. {}.",
-                    capitalized(&refusal.message)
-                ));
+                let why = capitalized(&refusal.message);
+                text.line(&format!("Nothing was changed. {why}."));
                 if let Some(hint) = &refusal.hint {
                     text.line(&format!("{}.", capitalized(hint)));
                 }
@@ -43,8 +41,7 @@ impl LandingReport {
 
 fn capitalized(text: &str) -> String {
     let mut characters = text.chars();
-    let first = characters.next().into_iter();
-    let first: String = first.flat_map(char::to_uppercase).collect();
+    let first: String = characters.by_ref().take(1).flat_map(char::to_uppercase).collect();
     escape_invisible(&first) + &escape_invisible(characters.as_str())
 }
 

@@ -287,11 +287,8 @@ fn left_out_notes(files: &[FileReport]) -> Vec<String> {
         let whole = file.refusal.as_ref();
         let hunks = file.hunks.iter().filter(move |_| whole.is_none());
         let hunks = hunks.filter_map(|hunk| {
-            let refusal = hunk.refusal.as_ref()?;
-            Some(format!(
-                "left out: hunk {} of `{}`: {refusal}",
-                hunk.index, file.path
-            ))
+            let (index, path, refusal) = (hunk.index, &file.path, hunk.refusal.as_ref()?);
+            Some(format!("left out: hunk {index} of `{path}`: {refusal}"))
         });
         whole
             .map(|refusal| format!("left out: `{}`: {refusal}", file.path))

@@ -127,15 +127,13 @@ fn read_held(
     /// Maximum depth of texts in texts. A patch in a shell command in a call has two.
     const DEPTH: usize = 3;
     if depth == DEPTH {
-        return Err(malformed(
-            "a text in a tool call holds texts of tool calls, too deep to be read",
-        ));
+        let message = "a text in a tool call holds texts of tool calls, too deep to be read";
+        return Err(malformed(message));
     }
     let parsed = read_parts(text, is_tracked, depth + 1)?;
     if parsed.files.is_empty() {
-        return Err(malformed(
-            "a text in a tool call begins as an edit, and no edit can be read from it",
-        ));
+        let message = "a text in a tool call begins as an edit, and no edit can be read from it";
+        return Err(malformed(message));
     }
     Ok(parsed.files.into_iter().map(FileEdit::into_owned).collect())
 }
@@ -211,10 +209,8 @@ fn check_together(
     for (at, head) in parsed.heads.iter().enumerate() {
         for line in lines_about(&cut.lines, *head, is_tracked) {
             if remark::takes_back(line) {
-                let message = format!(
-                    "the sentence `{}` above an edit says that the edit is not meant",
-                    excerpt(trim(line), 120)
-                );
+                let line = excerpt(trim(line), 120);
+                let message = format!("the sentence `{line}` above an edit says that the edit is not meant");
                 return Err(ambiguous(message).hint("leave out examples and earlier attempts"));
             }
             parsed.has_alternatives |= at > 0 && remark::replaces_above(line);
@@ -237,7 +233,7 @@ fn check_together(
     }
     match &parsed.other_call {
         Some(name) if !parsed.files.is_empty() => {
-            let name = excerpt(name.as_bytes(), 120);
+            let name = excerpt(name, 120);
             let message =
                 format!("the answer calls `{name}` next to calls that edit files: its effect would be lost");
             Err(malformed(message))
@@ -266,10 +262,8 @@ fn check_unread(cut: &Cut<'_>) -> Result<(), Refusal> {
     match unread.find(begins) {
         Some(line) => {
             let line = excerpt(trim(line.text), 120);
-            Err(malformed(format!(
-                "the line `{line}` begins as an edit or a call, and is not read as one"
-            ))
-            .hint("give all of the change in one form"))
+            let message = format!("the line `{line}` begins as an edit or a call, and is not read as one");
+            Err(malformed(message).hint("give all of the change in one form"))
         }
         None => Ok(()),
     }
@@ -331,14 +325,12 @@ fn check_size(answer: &[u8]) -> Result<(), Refusal> {
 
 fn check_parsed(parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
-        let message = match (&parsed.other_call, parsed.notes.first()) {
-            (Some(name), _) => format!(
-                "no edit was found in the answer: `{}` is not read as one",
-                excerpt(name.as_bytes(), 120)
-            ),
-            (None, Some(note)) => format!("no edit was found in the answer: {note}"),
-            (None, None) => "no edit was found in the answer".to_owned(),
+        let why = match (&parsed.other_call, parsed.notes.first()) {
+            (Some(name), _) => format!(": `{}` is not read as one", excerpt(name, 120)),
+            (None, Some(note)) => format!(": {note}"),
+            (None, None) => String::new(),
         };
+        let message = format!("no edit was found in the answer{why}");
         return Err(Refusal::new(RefusalCode::NoDiff, message)
             .hint("answer with a unified diff, or with search/replace blocks under the file's path"));
     }

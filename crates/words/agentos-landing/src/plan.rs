@@ -13,13 +13,10 @@ use crate::file_change::PathStates;
 use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, ParsedAnswer, without_prefix};
 use crate::refusal::{about_path, ambiguous, malformed};
 use crate::resolve::{PathAction, ResolvedPart, StopReason, resolve_part};
-use crate::text::{excerpt, trim_end};
+use crate::text::{shown_name, trim_end};
 use crate::{
     BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, RefusalCode, RepoPath, limits, whole,
 };
-
-/// Maximum number of characters of a name in a report.
-const SHOWN_NAME: usize = 200;
 
 /// Outcome of planning all parts.
 pub(crate) struct PlanOutcome {
@@ -190,7 +187,7 @@ fn file_report(path: String, edit: &FileEdit<'_>) -> FileReport {
 fn written_as(path: &str, edit: &FileEdit<'_>) -> Option<String> {
     let written = edit.new.written().or(edit.old.written())?;
     let same = written == path.as_bytes() || without_prefix(written) == Some(path.as_bytes());
-    (!same).then(|| excerpt(written, SHOWN_NAME))
+    (!same).then(|| shown_name(written))
 }
 
 /// Plans one path. Returns its states: two for a move, else one.

@@ -266,8 +266,14 @@ pub(crate) fn leading_blanks(text: &[u8]) -> &[u8] {
         .unwrap_or_default()
 }
 
+/// Formats a name for a message.
+pub(crate) fn shown_name(name: impl AsRef<[u8]>) -> String {
+    excerpt(name, 200)
+}
+
 /// Formats text for a message: lossy UTF-8, cut after `limit` characters.
-pub(crate) fn excerpt(text: &[u8], limit: usize) -> String {
+pub(crate) fn excerpt(text: impl AsRef<[u8]>, limit: usize) -> String {
+    let text = text.as_ref();
     // A character takes at most four bytes, so a longer slice is not needed. Without this cut, an excerpt of a line
     // of one megabyte would decode all of it.
     let head = text

@@ -50,14 +50,13 @@ pub(crate) fn changed_content(
         }
     }
     // The file keeps its byte order mark, and gets none: it is invisible, so nobody would notice its addition.
-    let bare = wanted
-        .first()
-        .map(|first| first.strip_prefix(BOM).unwrap_or(first));
-    let marked = bare
-        .filter(|_| base.starts_with(BOM))
-        .map(|bare| [BOM, bare].concat());
-    if let (Some(first), Some(bare)) = (wanted.first_mut(), bare) {
-        *first = marked.as_deref().unwrap_or(bare);
+    let marked;
+    if let Some(first) = wanted.first_mut() {
+        *first = first.strip_prefix(BOM).unwrap_or(first);
+        if base.starts_with(BOM) {
+            marked = [BOM, first].concat();
+            *first = &marked;
+        }
     }
     let hunk = Hunk {
         lines: pair_lines(&texts, &wanted),
@@ -87,13 +86,8 @@ pub(crate) fn tail_repair() -> Repair {
 /// repositories, 11,414 files). A snippet that adds to a small file keeps up to a half of it, so a lower share would replace
 /// files by snippets, and a higher one would refuse more new versions.
 fn check_claim(path: &str, lines: &[HunkLine<'_>], claim: FileClaim) -> Result<(), Refusal> {
-    let said = |line: &&HunkLine<'_>| has_text(&line.text);
-    let old = lines.iter().filter(|line| line.is_old()).filter(said).count();
-    let stays = lines
-        .iter()
-        .filter(|line| line.mark == LineMark::Context)
-        .filter(said)
-        .count();
+    let stays = count_said(lines, LineMark::Context);
+    let old = stays + count_said(lines, LineMark::Remove);
     let keeps = || stays * 3 >= old * 2 && !is_excerpt(lines) && count_unreplaced(lines.iter()) == 0;
     let is_whole = match claim {
         FileClaim::Complete | FileClaim::Call => true,
@@ -148,9 +142,8 @@ pub(crate) fn check_new_file(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
     let listed = split_numbers(&texts).is_some_and(|(first, _)| first == 1);
     // A line that begins directly with its number and contains a tab may be a row of a table; a listing is aligned to
     // the right.
-    let set_right = texts
-        .first()
-        .is_some_and(|line| line.starts_with(b" ") || !line.contains(&b'\t'));
+    let is_set_right = |line: &&[u8]| line.starts_with(b" ") || !line.contains(&b'\t');
+    let set_right = texts.first().is_some_and(is_set_right);
     if texts.len() >= ENOUGH && listed && set_right {
         return Err(ambiguous_numbers());
     }
@@ -167,10 +160,8 @@ pub(crate) fn resembles_file(base: &[u8], new: &[HunkLine<'_>]) -> bool {
     const ENOUGH: usize = 8;
     let telling = |line: &&[u8]| line.iter().filter(|byte| byte.is_ascii_alphabetic()).count() >= 2;
     let base = split_lines(base);
-    let (old, new) = (
-        base.iter().map(|line| line.text),
-        new.iter().map(|line| line.text.as_ref()),
-    );
+    let old = base.iter().map(|line| line.text);
+    let new = new.iter().map(|line| line.text.as_ref());
     if old.clone().eq(new.clone()) {
         return false;
     }
@@ -179,6 +170,12 @@ pub(crate) fn resembles_file(base: &[u8], new: &[HunkLine<'_>]) -> bool {
     let shared = old.intersection(&new).count();
     let nearly = |of: usize| shared * 5 >= of * 4;
     shared >= ENOUGH && nearly(old.len()) && nearly(new.len())
+}
+
+/// Counts the lines with this mark that have text.
+fn count_said(lines: &[HunkLine<'_>], mark: LineMark) -> usize {
+    let said = |line: &&HunkLine<'_>| line.mark == mark && has_text(&line.text);
+    lines.iter().filter(said).count()
 }
 
 fn has_text(line: &[u8]) -> bool {
@@ -282,13 +279,8 @@ fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
     let only_goes = lines.iter().all(|line| line.mark != LineMark::Add);
     let lines = &slid_to_the_end(lines)[..];
     let ends_inside = lines.last().is_some_and(|line| line.mark == LineMark::Remove);
-    let said = |mark: LineMark| {
-        lines
-            .iter()
-            .filter(|line| line.mark == mark && has_text(&line.text))
-            .count()
-    };
-    let stays = said(LineMark::Context) > 0 && said(LineMark::Context) >= said(LineMark::Add);
+    let stay = count_said(lines, LineMark::Context);
+    let stays = stay > 0 && stay >= count_said(lines, LineMark::Add);
     let at_ends = count_unreplaced(lines.iter()) + count_unreplaced(lines.iter().rev());
     (begins_inside && (only_goes || ends_inside || gone > old / 2))
         || (stays && at_ends >= ENOUGH && at_ends * 5 > old)

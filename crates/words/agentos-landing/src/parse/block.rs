@@ -9,7 +9,7 @@ use super::remark::says_complete;
 use super::title::{IsTracked, PathTitle, fence_title, read_title, without_bullet};
 use crate::Refusal;
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, begins_as, excerpt, is_in, is_page, line_above, trim};
+use crate::text::{TextLine, begins_as, is_in, is_page, line_above, shown_name, trim};
 
 /// Kinds of fences that do not show a file.
 pub(super) const NOT_FILES: &str = "diff,patch,console,output,shell-session,terminal";
@@ -36,10 +36,7 @@ impl<'l, 'a> FenceBlock<'l, 'a> {
 
     /// Returns the path on the fence or above it. Returns `None` if there is none.
     pub(super) fn title(&self) -> Option<PathTitle> {
-        let above = || {
-            let above = self.lines.get(line_above(self.lines, self.at, ABOVE)?)?;
-            read_title(above.text, self.is_tracked).filter(|title| title.is_certain)
-        };
+        let above = || title_above(self.lines, self.at, self.is_tracked);
         fence_title(self.open.info, self.is_tracked).or_else(above)
     }
 
@@ -87,7 +84,7 @@ impl<'l, 'a> FenceBlock<'l, 'a> {
         }
         // A fence longer than three marks states that its content is shown. With three marks, both readings are possible.
         if count == 3 && (0..body.len()).any(shows) {
-            let path = shown_path(&title.path);
+            let path = shown_name(&title.path);
             let message = format!("a block below `{path}` could be that file, or edits to apply");
             return Err(ambiguous(message).hint(
                 "use a longer fence around a file that shows edits; put edits alone into their fence",
@@ -119,21 +116,13 @@ impl<'l, 'a> FenceBlock<'l, 'a> {
         // Text directly below the closing line belongs to the file, too.
         let goes_on = self.lines.get(self.end + 1).is_some_and(TextLine::says);
         let mut below = self.lines.iter().enumerate().skip(self.end + 1);
-        let (at, next) = below.find_map(|(at, line)| {
+        let (at, open) = below.find_map(|(at, line)| {
             let next = parse_fence(line.text).filter(|next| next.mark == open.mark)?;
             Some((at, next))
         })?;
-        let is_untitled = || {
-            FenceBlock {
-                at,
-                open: next,
-                ..*self
-            }
-            .title()
-            .is_none()
-        };
+        let is_untitled = || FenceBlock { at, open, ..*self }.title().is_none();
         let message = "below a file's block a bare fence begins: where the file ends can be read in two ways";
-        let is_flawed = (page || goes_on) && next.info.is_empty() && is_untitled();
+        let is_flawed = (page || goes_on) && open.info.is_empty() && is_untitled();
         is_flawed.then(|| (longer(message), at))
     }
 
@@ -146,6 +135,12 @@ impl<'l, 'a> FenceBlock<'l, 'a> {
             |(index, line): (usize, &[u8])| says_complete(line) && (index == 0 || trim(line).ends_with(b":"));
         about.any(speaks) || says_complete(self.open.info)
     }
+}
+
+/// Returns the certain title above a line. Returns `None` if there is none.
+pub(super) fn title_above(lines: &[TextLine<'_>], at: usize, is_tracked: IsTracked<'_>) -> Option<PathTitle> {
+    let above = lines.get(line_above(lines, at, ABOVE)?)?;
+    read_title(above.text, is_tracked).filter(|title| title.is_certain)
 }
 
 /// Number of lines above a block that are searched for its title.
@@ -184,11 +179,6 @@ pub(super) fn message_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
     let commit = line.strip_prefix(b"commit ").is_some_and(id)
         && (next.starts_with(b"Author: ") || next.starts_with(b"Merge: "));
     (mail || commit).then(|| (at + 1..lines.len()).find(|at| begins_diff(lines, *at)))?
-}
-
-/// Returns a path for a message.
-pub(super) fn shown_path(path: &[u8]) -> String {
-    excerpt(path, 200)
 }
 
 /// Returns the path in the first line of a block, if that is a comment such as `# src/a.py`. Returns `None`

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use super::model::{FileClaim, FileEdit, ParsedAnswer, PlaceCount};
 use crate::refusal::malformed;
-use crate::text::{excerpt, is_in};
+use crate::text::{excerpt, is_in, shown_name};
 use crate::{Dialect, Refusal};
 
 use edits::{insert, replace, replace_cell, whole_file};
@@ -80,9 +80,7 @@ pub(super) fn read(
         found.edits.extend(read_text(text.as_bytes())?);
     }
     if !found.texts.is_empty() && !read_texts {
-        found
-            .other
-            .get_or_insert_with(|| "a text in JSON that begins as an edit".to_owned());
+        found.skip("a text in JSON that begins as an edit")?;
         found.runs = true;
     }
     // JSON in a fence may show any call, unless it is one that edits or runs something.
@@ -225,11 +223,10 @@ impl FoundCalls {
         {
             let name = text(PATH).and_then(|path| path.trim().rsplit('/').next());
             if let Some(name) = name.filter(|name| !patch.contains(*name)) {
-                let message = format!(
-                    "the patch in a call of `{called}` is not for `{}`, which the call names",
-                    shown(name)
-                );
-                return Err(malformed(message));
+                let name = shown_name(name);
+                return Err(malformed(format!(
+                    "the patch in a call of `{called}` is not for `{name}`, which the call names"
+                )));
             }
             return self.add_patch(patch);
         }
@@ -299,10 +296,8 @@ impl FoundCalls {
                 self.edits.push(insert(path, line.unwrap_or_default(), inserted));
             }
             (None, None, Some(_), None) if kind == ToolKind::Appends => {
-                let message = format!(
-                    "`{called}` adds a text to `{}`, and nothing confirms its place",
-                    shown(path)
-                );
+                let path = shown_name(path);
+                let message = format!("`{called}` adds a text to `{path}`, and nothing confirms its place");
                 return Err(malformed(message).hint("give a diff, or replace the last lines of the file"));
             }
             (None, None, Some(content), None) if kind == ToolKind::Writes => {
@@ -320,7 +315,10 @@ impl FoundCalls {
             }
             (None, None, Some(_) | None, None) => return self.skip(called),
             (_, _, _, _) => {
-                let message = format!("a tool call about `{}` cannot be read in one way", shown(path));
+                let message = format!(
+                    "a tool call about `{}` cannot be read in one way",
+                    shown_name(path)
+                );
                 return Err(malformed(message));
             }
         }
@@ -330,16 +328,13 @@ impl FoundCalls {
     /// Notes arguments of unknown names: the file must have the old text, so they cannot move the edit.
     fn report_unknown(&mut self, call: &CallOf<'_>) {
         // A list or an object may be further edits.
-        let holds_more = |value: &Value| value.is_array() || value.is_object();
-        if call
-            .unknown()
-            .any(|name| call.arguments.get(name).is_some_and(holds_more))
-        {
+        let mut values = call.unknown().filter_map(|name| call.arguments.get(name));
+        if values.any(|value| value.is_array() || value.is_object()) {
             self.other.get_or_insert_with(|| call.called.to_owned());
         }
         let called = call.called;
         let notes = call.unknown().map(|argument| {
-            let argument = excerpt(argument.as_bytes(), 60);
+            let argument = excerpt(argument, 60);
             format!("the argument `{argument}` of a call of `{called}` was ignored")
         });
         self.notes.extend(notes);
@@ -368,10 +363,9 @@ impl CallOf<'_> {
     fn refuse_unknown(&self) -> Result<(), Refusal> {
         match self.unknown().next() {
             Some(name) => {
-                let (name, path) = (excerpt(name.as_bytes(), 60), shown(self.path));
+                let (called, name, path) = (self.called, excerpt(name, 60), shown_name(self.path));
                 let message = format!(
-                    "the call of `{}` for `{path}` has the argument `{name}`, whose meaning is not known",
-                    self.called
+                    "the call of `{called}` for `{path}` has the argument `{name}`, whose meaning is not known"
                 );
                 Err(malformed(message).hint("leave the argument out, or give a diff"))
             }
@@ -385,7 +379,7 @@ fn check_mode(called: &str, arguments: &Arguments) -> Result<(), Refusal> {
     let unknown = |value| Value::as_str(value).filter(|mode| !is_known_mode(mode));
     match find_argument(arguments, MODE, unknown) {
         Some(mode) => {
-            let mode = shown(mode);
+            let mode = shown_name(mode);
             let message = format!("the call of `{called}` has the mode `{mode}`, whose meaning is not known");
             Err(malformed(message).hint("give a diff"))
         }
@@ -448,8 +442,4 @@ fn read_list(value: &Value) -> Option<Vec<Value>> {
 
 fn read_number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
-}
-
-fn shown(path: &str) -> String {
-    excerpt(path.as_bytes(), 200)
 }

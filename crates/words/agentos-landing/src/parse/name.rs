@@ -59,11 +59,9 @@ fn without_date(name: &[u8]) -> &[u8] {
             })
         })
     };
-    let blanks = name.iter().enumerate().filter(|(_, byte)| **byte == b' ');
-    let at = blanks
-        .map(|(at, _)| at)
-        .find(|at| name.get(at + 1..).is_some_and(is_date));
-    at.and_then(|at| name.get(..at)).unwrap_or(name)
+    let mut blanks = name.iter().enumerate().filter(|(_, byte)| **byte == b' ');
+    let date = blanks.find(|(at, _)| name.get(at + 1..).is_some_and(is_date));
+    date.and_then(|(at, _)| name.get(..at)).unwrap_or(name)
 }
 
 /// Removes ` (original)` and the like, and single quotes around the name.
@@ -102,26 +100,20 @@ pub(crate) fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 
 fn unescape_byte(rest: &[u8]) -> Option<(u8, &[u8])> {
     let (first, tail) = rest.split_first()?;
-    let byte = match first {
-        b'a' => 7,
-        b'b' => 8,
-        b't' => b'\t',
-        b'n' => b'\n',
-        b'v' => 11,
-        b'f' => 12,
-        b'r' => b'\r',
-        b'"' | b'\\' => *first,
+    match first {
+        b'"' | b'\\' => Some((*first, tail)),
         // Three octal digits of one byte begin with 3 at most.
-        b'0'..=b'3' => return unescape_octal(rest),
-        _ => return None,
-    };
-    Some((byte, tail))
-}
-
-fn unescape_octal(rest: &[u8]) -> Option<(u8, &[u8])> {
-    let digits = rest.get(..3)?;
-    let digits = std::str::from_utf8(digits).ok()?;
-    Some((u8::from_str_radix(digits, 8).ok()?, rest.get(3..)?))
+        b'0'..=b'3' => {
+            let digits = std::str::from_utf8(rest.get(..3)?).ok()?;
+            Some((u8::from_str_radix(digits, 8).ok()?, rest.get(3..)?))
+        }
+        // The control characters from 7 on, as C names them.
+        letter => {
+            let mut named = (7..).zip(b"abtnvfr");
+            let (byte, _) = named.find(|(_, name)| *name == letter)?;
+            Some((byte, tail))
+        }
+    }
 }
 
 /// Prefixes of one letter that git puts before names.

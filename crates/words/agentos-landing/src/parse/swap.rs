@@ -4,12 +4,12 @@
 
 use std::ops::Range;
 
-use super::block::FenceBlock;
+use super::block::{FenceBlock, title_above};
 use super::cursor::{fence_body, parse_fence};
 use super::model::{FileEdit, Hunk};
 use super::name::strip_marks;
 use super::pair::pair_lines;
-use super::title::{PathTitle, fence_title, read_title, without_bullet};
+use super::title::{PathTitle, fence_title, without_bullet};
 use crate::Dialect;
 use crate::text::{TextLine, is_in, line_above, texts_of, trim};
 
@@ -46,10 +46,8 @@ pub(super) fn find_swap(block: &FenceBlock<'_, '_>) -> Option<(TextSwap, usize)>
     let fence = said_below(lines, below + 1)?;
     let second = parse_fence(lines.get(fence)?.text)?;
     let new_end = fence + 1 + fence_body(lines, fence + 1, &second).len();
-    let title = fence_title(block.open.info, is_tracked).or_else(|| {
-        let above = line_above(lines, label, 2)?;
-        read_title(lines.get(above)?.text, is_tracked).filter(|title| title.is_certain)
-    })?;
+    let above = || title_above(lines, label, is_tracked);
+    let title = fence_title(block.open.info, is_tracked).or_else(above)?;
     let swap = TextSwap {
         title,
         old: block.at + 1..block.end,

@@ -144,11 +144,8 @@ impl<'a> DiffReader<'_, 'a> {
 
     fn read_names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {
         let unreadable = || malformed("a name in a diff header cannot be read");
-        let is_unnamed = |open: &FileEdit<'_>| {
-            [&open.old, &open.new]
-                .iter()
-                .all(|name| **name == HeaderName::Unstated)
-        };
+        let is_unnamed =
+            |open: &FileEdit<'_>| open.old == HeaderName::Unstated && open.new == HeaderName::Unstated;
         if !self.in_header || !self.open.as_ref().is_some_and(is_unnamed) {
             self.finish_file()?;
             self.begin_file();
@@ -310,12 +307,9 @@ impl<'a> DiffReader<'_, 'a> {
         let short = old > 0 || new > 0;
         // Only context is missing, and no change: a change would be missing with context at both of its sides.
         let lead = hunk.lines.iter().take_while(is_context).count();
-        let width = if hunk.stated.old_start == Some(1) {
-            3
-        } else {
-            lead as u64
-        };
-        let only_context = old == new && old <= 3.min(width + 1);
+        let begins_file = hunk.stated.old_start == Some(1);
+        let width = if begins_file { 3 } else { 3.min(lead as u64 + 1) };
+        let only_context = old == new && old <= width;
         let breaks_off = breaks_off && !only_context;
         let unknown = hunk.stated.old_count.is_none() && self.fence.is_some();
         if unknown || (short && (self.fence.is_some() || unended || breaks_off)) {

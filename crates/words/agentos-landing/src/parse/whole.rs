@@ -15,14 +15,13 @@
 
 use std::collections::HashSet;
 
-use super::block::shown_path;
 use super::cursor::{closes_fence, parse_fence};
 use super::cut::Cut;
 use super::model::{FileClaim, FileEdit, HeaderName, ParsedAnswer};
 use super::segment::SegmentKind;
 use super::title::{IsTracked, PathTitle};
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, is_in};
+use crate::text::{TextLine, is_in, shown_name};
 use crate::{Refusal, RepoPath};
 
 /// Reads the files of an answer after its edits in other dialects.
@@ -53,7 +52,7 @@ pub(super) fn read_files<'a>(
                     check_titled(title, flaw.map(|(flaw, _)| flaw), &names)?;
                 }
                 if title.only_mentioned || is_edited {
-                    let path = shown_path(&title.path);
+                    let path = shown_name(&title.path);
                     let note = format!("a block below `{path}` was skipped next to the edits");
                     parsed.notes.push(note);
                     continue;
@@ -73,11 +72,12 @@ pub(super) fn read_files<'a>(
                     return Err(malformed(message).hint("use a longer fence around the file"));
                 }
                 if let Some(name) = name {
-                    let name = shown_path(name);
+                    let name = shown_name(name);
                     let message =
                         format!("a block below `{name}` could be a new file of that name, or an example");
-                    let refusal = ambiguous(message);
-                    return Err(refusal.hint("write the name of a new file as `name`, or give a diff"));
+                    return Err(
+                        ambiguous(message).hint("write the name of a new file as `name`, or give a diff")
+                    );
                 }
                 parsed.notes.push("a block without a path was skipped".to_owned());
                 None
@@ -102,7 +102,7 @@ fn check_mentioned(
 ) -> Result<(), Refusal> {
     if names.is_empty() {
         // "Look at `a.rs`:" above a block may introduce an excerpt, so the block is not taken for the file.
-        let path = shown_path(&title.path);
+        let path = shown_name(&title.path);
         let message = format!("a block below a sentence about `{path}` could be that file, or an example");
         return Err(ambiguous(message)
             .hint("write the path alone above each file, and give diffs for parts of files"));
@@ -118,7 +118,7 @@ fn check_mentioned(
 fn check_titled(title: &PathTitle, flaw: Option<&Refusal>, names: &HashSet<Vec<u8>>) -> Result<(), Refusal> {
     // The file is not among the edited ones, so it would be lost.
     if !names.is_empty() && !title.is_stated {
-        let path = shown_path(&title.path);
+        let path = shown_name(&title.path);
         let message = format!("the answer has edits in one dialect and the file `{path}` in another");
         return Err(malformed(message).hint("give all of the change in one dialect"));
     }
@@ -127,7 +127,7 @@ fn check_titled(title: &PathTitle, flaw: Option<&Refusal>, names: &HashSet<Vec<u
 
 /// Returns the refusal of a block next to edits that may be a new file: to land the rest would leave it out in silence.
 fn may_be_file(path: &[u8]) -> Refusal {
-    let path = shown_path(path);
+    let path = shown_name(path);
     ambiguous(format!(
         "a block next to `{path}` could be that file, or an example"
     ))

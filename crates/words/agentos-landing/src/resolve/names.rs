@@ -12,7 +12,7 @@
 use super::StopReason;
 use crate::parse::{FileEdit, HeaderName, bare_name, git_pairs, new_repair, same_file, without_prefix};
 use crate::refusal::{about_path, ambiguous, malformed};
-use crate::text::{excerpt, is_in};
+use crate::text::{is_in, shown_name};
 use crate::{Base, Dialect, EntryKind, RefusalCode, Repair, RepoPath};
 
 /// Resolved names of one part.
@@ -174,7 +174,7 @@ fn common_tail(
 }
 
 fn names_disagree(a: &[u8], b: &[u8]) -> StopReason {
-    let (a, b) = (excerpt(a, 200), excerpt(b, 200));
+    let (a, b) = (shown_name(a), shown_name(b));
     malformed(format!("the header lines name two files, `{a}` and `{b}`")).into()
 }
 
@@ -291,9 +291,6 @@ fn check_name(name: &[u8], base: &dyn Base) -> Result<RepoPath, StopReason> {
             }
             checked => Ok(checked?),
         },
-        Err(_) => {
-            let shown = excerpt(name, 200);
-            Err(about_path(RefusalCode::Encoding, shown, "is not UTF-8").into())
-        }
+        Err(_) => Err(about_path(RefusalCode::Encoding, shown_name(name), "is not UTF-8").into()),
     }
 }

@@ -4,7 +4,7 @@
 
 use super::{AnswerWalk, OpenFence, STEPS_PER_LINE};
 use crate::Refusal;
-use crate::parse::block::{COMMANDS, FenceBlock, NOT_FILES, begins_edit, opens_edit, shown_path};
+use crate::parse::block::{COMMANDS, FenceBlock, NOT_FILES, begins_edit, opens_edit};
 use crate::parse::calls::RawCall;
 use crate::parse::cursor::{CodeFence, closes_fence, fence_body, split_margin};
 use crate::parse::model::FileClaim;
@@ -12,7 +12,7 @@ use crate::parse::segment::SegmentKind;
 use crate::parse::title::PathTitle;
 use crate::parse::{heredoc, json, swap, unified};
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, is_in, trim, trim_end};
+use crate::text::{TextLine, is_in, shown_name, trim, trim_end};
 
 impl<'a> AnswerWalk<'_, 'a> {
     /// Handles a fence line: closes open fences, or opens one. Returns the next line to look at.
@@ -188,7 +188,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         if !patch || adds_title || self.has_apply_command(&path) {
             return None;
         }
-        let path = shown_path(&path);
+        let path = shown_name(&path);
         let message = format!("the patch below `{path}` could be that file, or the change itself");
         Some(ambiguous(message).hint(
             "give a patch that is a file as a diff that adds it; give the change itself without a file's name",
@@ -266,7 +266,7 @@ fn refuse_json_file(title: &PathTitle) -> Option<Refusal> {
     if title.only_mentioned || !KINDS.iter().any(|kind| title.path.ends_with(kind)) {
         return None;
     }
-    let path = shown_path(&title.path);
+    let path = shown_name(&title.path);
     let message = format!("the JSON below `{path}` could be that file, or edits to apply");
     Some(
         ambiguous(message)
