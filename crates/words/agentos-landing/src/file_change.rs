@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{RepoPath, binary};
 
+/// Path with its state before and after the change.
+pub(crate) type PathState = (RepoPath, Option<FileState>, Option<FileState>);
+
 /// State of each path before and after the change.
-pub(crate) type PathStates = Vec<(RepoPath, Option<FileState>, Option<FileState>)>;
+pub(crate) type PathStates = Vec<PathState>;
 
 /// File mode in git. A submodule cannot be expressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

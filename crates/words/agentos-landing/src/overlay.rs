@@ -12,25 +12,19 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::file_change::PathStates;
-use crate::{Base, BaseEntry, BaseError, DirEntry, EntryKind, FileMode, FileState, KnownBlob, RepoPath};
+use crate::file_change::{PathState, PathStates};
+use crate::{Base, BaseEntry, BaseError, DirEntry, EntryKind, FileMode, FileState, KnownBlob};
 
 /// Prefix of the ids of contents that no object store has. No object id begins with it.
 const MADE: &str = "made:";
-
-/// First and current state of a path.
-struct TouchedPath {
-    path: RepoPath,
-    first: Option<FileState>,
-    now: Option<FileState>,
-}
 
 /// Base with the changes on top of it.
 pub(crate) struct BaseOverlay<'b> {
     base: &'b dyn Base,
     // By object id, which names the content: an entry never becomes out of date, and equal files share one.
     contents: RefCell<HashMap<String, Arc<[u8]>>>,
-    touched: BTreeMap<String, TouchedPath>,
+    /// First and current state of each changed path.
+    touched: BTreeMap<String, PathState>,
 }
 
 impl<'b> BaseOverlay<'b> {
@@ -46,21 +40,17 @@ impl<'b> BaseOverlay<'b> {
     /// Applies the result of one part.
     pub(crate) fn put_states(&mut self, states: PathStates) {
         for (path, old, new) in states {
-            self.touched
-                .entry(path.as_str().to_owned())
-                .and_modify(|touched| touched.now.clone_from(&new))
-                .or_insert(TouchedPath {
-                    path,
-                    first: old,
-                    now: new,
-                });
+            let touched = self.touched.entry(path.as_str().to_owned());
+            let (_, _, now) = touched.or_insert((path, old, None));
+            *now = new;
         }
     }
 
     /// Returns the first state of a changed path. Returns `None` if the path was not changed, or did not exist at
     /// first.
     pub(crate) fn first_state(&self, path: &str) -> Option<&FileState> {
-        self.touched.get(path)?.first.as_ref()
+        let (_, first, _) = self.touched.get(path)?;
+        first.as_ref()
     }
 
     /// Returns all changed paths with their first and last state.
@@ -68,8 +58,7 @@ impl<'b> BaseOverlay<'b> {
         self.touched
             .into_values()
             // A file that one part creates and a later one deletes leaves no trace.
-            .filter(|touched| touched.first.is_some() || touched.now.is_some())
-            .map(|touched| (touched.path, touched.first, touched.now))
+            .filter(|(_, first, now)| first.is_some() || now.is_some())
             .collect()
     }
 
@@ -79,7 +68,7 @@ impl<'b> BaseOverlay<'b> {
         self.touched
             .range(below.clone()..)
             .take_while(|(path, _)| path.starts_with(&below))
-            .any(|(_, touched)| touched.now.is_some())
+            .any(|(_, (_, _, now))| now.is_some())
     }
 }
 
@@ -96,8 +85,8 @@ fn made_entry(path: &str, state: &FileState) -> BaseEntry {
 
 impl Base for BaseOverlay<'_> {
     fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError> {
-        if let Some(touched) = self.touched.get(path) {
-            return Ok(touched.now.as_ref().map(|state| made_entry(path, state)));
+        if let Some((_, _, now)) = self.touched.get(path) {
+            return Ok(now.as_ref().map(|state| made_entry(path, state)));
         }
         let there = self.base.entry(path)?;
         Ok(there.or_else(|| {
@@ -110,7 +99,7 @@ impl Base for BaseOverlay<'_> {
 
     fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {
         if let Some(path) = id.strip_prefix(MADE) {
-            let state = self.touched.get(path).and_then(|touched| touched.now.as_ref());
+            let state = self.touched.get(path).and_then(|(_, _, now)| now.as_ref());
             return state
                 .map(|state| Arc::clone(&state.content))
                 .ok_or_else(|| BaseError::Unreadable(format!("`{path}` is gone")));

@@ -69,16 +69,12 @@ pub(crate) fn plan_parts(
                     let bytes = content.len().saturating_add(before);
                     binary_bytes = binary_bytes.saturating_sub(bytes);
                 }
-                let at = reports.len();
-                let group = groups
-                    .entry(resolved.path.as_str().to_owned())
-                    .or_insert_with(|| PathParts {
-                        parts: Vec::new(),
-                        report: at,
-                    });
+                let path = resolved.path.as_str().to_owned();
+                let (parts, report) = (Vec::new(), reports.len());
+                let group = groups.entry(path.clone()).or_insert(PathParts { parts, report });
                 // The first part of a path opens its report; later ones add to it.
-                if group.report == at {
-                    reports.push(file_report(resolved.path.as_str().to_owned(), edit));
+                if group.report == report {
+                    reports.push(file_report(path, edit));
                 }
                 if let Some(report) = reports.get_mut(group.report) {
                     report
