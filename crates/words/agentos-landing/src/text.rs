@@ -188,7 +188,22 @@ pub(crate) fn is_in(list: &str, word: impl AsRef<[u8]>) -> bool {
 
 /// Returns true for a text that begins as one of a list with semicolons between the beginnings.
 pub(crate) fn begins_as(starts: &str, text: &[u8]) -> bool {
-    starts.split(';').any(|start| text.starts_with(start.as_bytes()))
+    strip_start(starts, text).is_some()
+}
+
+/// Returns a text without its beginning, which is one of a list with semicolons between the beginnings. Returns `None` for a
+/// text with another beginning.
+pub(crate) fn strip_start<'t>(starts: &str, text: &'t [u8]) -> Option<&'t [u8]> {
+    starts
+        .split(';')
+        .find_map(|start| text.strip_prefix(start.as_bytes()))
+}
+
+/// Splits a text behind the bytes of one kind that it begins with.
+pub(crate) fn split_run(text: &[u8], is_of_run: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
+    let end = text.iter().position(|byte| !is_of_run(*byte));
+    text.split_at_checked(end.unwrap_or(text.len()))
+        .unwrap_or_default()
 }
 
 /// Returns true for space and tab.
@@ -251,8 +266,7 @@ pub(crate) fn count_quotes(json: &[u8]) -> usize {
 
 /// Removes blanks at the start.
 pub(crate) fn trim_start(text: &[u8]) -> &[u8] {
-    let first = text.iter().position(|byte| !is_blank(*byte));
-    text.get(first.unwrap_or(text.len())..).unwrap_or_default()
+    split_run(text, is_blank).1
 }
 
 /// Removes blanks on both sides.
@@ -262,8 +276,7 @@ pub(crate) fn trim(text: &[u8]) -> &[u8] {
 
 /// Returns the blanks that a line begins with.
 pub(crate) fn leading_blanks(text: &[u8]) -> &[u8] {
-    text.get(..text.len() - trim_start(text).len())
-        .unwrap_or_default()
+    split_run(text, is_blank).0
 }
 
 /// Formats a name for a message.

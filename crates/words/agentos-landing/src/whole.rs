@@ -9,7 +9,9 @@ use crate::locate::HunkPlace;
 use crate::parse::{FileClaim, FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
 use crate::refusal::{ambiguous, malformed};
 use crate::splice::{hunk_splices, join_splices};
-use crate::text::{BOM, FileLines, common_tail, line_starts, split_lines, texts_of, trim, trim_start};
+use crate::text::{
+    BOM, FileLines, common_tail, line_starts, split_lines, split_run, strip_start, texts_of, trim, trim_start,
+};
 use crate::{Refusal, Repair, RepoPath};
 
 /// Returns the new content of an existing file, and the repair if one was needed. Lines that stay keep their bytes.
@@ -222,10 +224,8 @@ fn without_numbers<'l>(new: &[&'l [u8]], there: &HashSet<&[u8]>) -> Result<Optio
         return Ok(None);
     };
     let said = bare.iter().filter(|line| has_text(line)).count();
-    let known = bare
-        .iter()
-        .filter(|line| has_text(line) && there.contains(*line))
-        .count();
+    let is_known = |line: &&&[u8]| has_text(line) && there.contains(*line);
+    let known = bare.iter().filter(is_known).count();
     match (first == 1, known * 2 > said) {
         (true, true) => Ok(Some(bare)),
         (false, false) if known == 0 => Ok(None),
@@ -250,17 +250,12 @@ pub(crate) fn split_numbers<'l>(new: &[&'l [u8]]) -> Option<(u64, Vec<&'l [u8]>)
 pub(crate) fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
     let rest = trim_start(rest);
     // A number without a separator, as `2024 was …`, is text.
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let value = std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()?;
-    let rest = rest.get(digits..)?;
-    let arrow = "\u{2192}".as_bytes();
-    if let Some(text) = rest.strip_prefix(b"\t").or_else(|| rest.strip_prefix(arrow)) {
+    let (digits, rest) = split_run(rest, |byte| byte.is_ascii_digit());
+    let value = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    if let Some(text) = strip_start("\t;\u{2192}", rest) {
         return Some((value, text));
     }
-    let rest = trim_start(rest);
-    let rest = [b"|".as_slice(), b":", "\u{2502}".as_bytes()]
-        .iter()
-        .find_map(|separator| rest.strip_prefix(*separator))?;
+    let rest = strip_start("|;:;\u{2502}", trim_start(rest))?;
     Some((value, rest.strip_prefix(b" ").unwrap_or(rest)))
 }
 

@@ -23,6 +23,7 @@
 use std::collections::BTreeSet;
 
 use super::secrets::{is_short_start, is_word_byte};
+use crate::text::split_run;
 
 /// Minimum length of a run with a finding. Tests of `shapes`, `secrets` and `entropy` have the same number.
 const LEAST_RUN: usize = 20;
@@ -107,15 +108,11 @@ fn find_suspect_run(line: &[u8], from: usize) -> Option<usize> {
             continue;
         }
         let rest = line.get(from..).unwrap_or_default();
-        let length = rest
-            .iter()
-            .position(|byte| !is_in_run(*byte))
-            .unwrap_or(rest.len());
-        let run = rest.get(..length).unwrap_or_default();
-        if length >= LONG_RUN || run.iter().any(u8::is_ascii_digit) || has_short_start(run) {
+        let (run, _) = split_run(rest, is_in_run);
+        if run.len() >= LONG_RUN || run.iter().any(u8::is_ascii_digit) || has_short_start(run) {
             return Some(from);
         }
-        from += length + 1;
+        from += run.len() + 1;
     }
     None
 }

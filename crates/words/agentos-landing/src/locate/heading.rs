@@ -7,7 +7,7 @@
 
 use super::TargetFile;
 use crate::Refusal;
-use crate::text::{FileLines, leading_blanks, trim};
+use crate::text::{FileLines, leading_blanks, split_run, trim};
 
 impl TargetFile<'_> {
     /// Returns true if the line at `start` is in the section of the heading: no heading of the same kind is between.
@@ -61,11 +61,12 @@ fn next_same_kind(lines: FileLines<'_>, heading: usize, to: usize) -> Option<usi
 /// `fn` or `##` do.
 fn heading_kind(line: &[u8]) -> &[u8] {
     let text = trim(line);
-    let of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+    let of_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
     // Bytes outside ASCII count as letters, so that a heading in another script has a kind, too.
-    let word = text.iter().take_while(|byte| of_word(byte)).count();
-    let marks = text.iter().take_while(|byte| b"#=[".contains(byte)).count();
-    text.get(..word.max(marks)).unwrap_or_default()
+    match split_run(text, of_word).0 {
+        [] => split_run(text, |byte| b"#=[".contains(&byte)).0,
+        word => word,
+    }
 }
 
 /// Returns true if the line opens a section: an indented block or a bracket follows, or it is a title or a
@@ -75,8 +76,8 @@ fn opens_section(lines: FileLines<'_>, at: usize) -> bool {
         return false;
     };
     let text = trim(line.text);
-    let marks = text.iter().take_while(|byte| b"#=".contains(byte)).count();
-    let titled = marks > 0 && text.get(marks) == Some(&b' ');
+    let (marks, title) = split_run(text, |byte| b"#=".contains(&byte));
+    let titled = !marks.is_empty() && title.starts_with(b" ");
     let mut below = lines.below(at + 1).iter();
     let below = below.find(|line| !trim(line.text).is_empty());
     let block = below.is_some_and(|below| {

@@ -10,7 +10,7 @@ use super::model::{FileEdit, Hunk, StatedLines};
 use super::pair::pair_lines;
 use super::title::{IsTracked, PathTitle, fence_title, read_title};
 use crate::refusal::malformed;
-use crate::text::{TextLine, texts_of, trim, trim_end};
+use crate::text::{TextLine, split_run, texts_of, trim, trim_end};
 use crate::{Dialect, Refusal};
 
 /// Reads the block that these lines are, with its divider in line `middle`.
@@ -84,8 +84,8 @@ fn marks_of(table: &[(u8, &[u8])], text: &[u8]) -> Option<usize> {
 /// Counts five to nine marks that are followed by this word in any case, maybe with a colon or a note in brackets.
 /// Returns `None` otherwise.
 fn count_marks(text: &[u8], mark: u8, word: &[u8]) -> Option<usize> {
-    let count = text.iter().take_while(|byte| **byte == mark).count();
-    let rest = text.get(count..)?;
+    let (marks, rest) = split_run(text, |byte| byte == mark);
+    let count = marks.len();
     let (said, behind) = rest.split_at_checked(word.len())?;
     let is_note = behind.starts_with(b" (") && behind.ends_with(b")");
     let ends = behind.is_empty() || (!word.is_empty() && (behind == b":" || is_note));

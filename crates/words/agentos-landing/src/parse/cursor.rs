@@ -2,7 +2,7 @@
 //!
 //! Owns: margins and fences. Never: knows a dialect.
 
-use crate::text::{BOM, LineEnding, TextLine, is_blank, split_lines, trim_end};
+use crate::text::{BOM, LineEnding, TextLine, is_blank, split_lines, split_run, trim, trim_end};
 
 /// Splits a text into lines, without its byte order mark.
 pub(super) fn answer_lines(text: &[u8]) -> Vec<TextLine<'_>> {
@@ -75,11 +75,7 @@ impl<'l, 'a> LineCursor<'l, 'a> {
 
 /// Splits a line into its possible margin (blanks, and the `>` marks of quoted mail) and the rest.
 pub(crate) fn split_margin(text: &[u8]) -> (&[u8], &[u8]) {
-    let end = text
-        .iter()
-        .position(|byte| !is_blank(*byte) && *byte != b'>')
-        .unwrap_or(text.len());
-    text.split_at_checked(end).unwrap_or((b"", text))
+    split_run(text, |byte| is_blank(byte) || byte == b'>')
 }
 
 /// Fence line of Markdown.
@@ -100,12 +96,12 @@ pub(crate) fn parse_fence(text: &[u8]) -> Option<CodeFence<'_>> {
     if mark != b'`' && mark != b'~' {
         return None;
     }
-    let count = text.iter().take_while(|byte| **byte == mark).count();
-    let info = text.get(count..)?;
+    let (marks, info) = split_run(text, |byte| byte == mark);
+    let count = marks.len();
     (count >= 3 && !info.contains(&b'`')).then_some(CodeFence {
         mark,
         count,
-        info: crate::text::trim(info),
+        info: trim(info),
     })
 }
 

@@ -14,6 +14,7 @@ mod fence;
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::slice::SliceIndex;
 
 use super::block::{begins_diff, message_end};
 use super::calls::{RawCall, marks};
@@ -154,6 +155,12 @@ struct AnswerWalk<'l, 'a> {
 impl<'a> AnswerWalk<'_, 'a> {
     fn text(&self, at: usize) -> Option<&'a [u8]> {
         self.lines.get(at).map(|line| line.text)
+    }
+
+    /// Returns these bytes of a line. Empty if the line has fewer.
+    fn part_of(&self, at: usize, bytes: impl SliceIndex<[u8], Output = [u8]>) -> &'a [u8] {
+        let line = self.text(at).unwrap_or_default();
+        line.get(bytes).unwrap_or_default()
     }
 
     /// Adds a part. Returns the line after it.
@@ -337,10 +344,8 @@ impl<'a> AnswerWalk<'_, 'a> {
                 // Of a list that was cut off, the calls inside are not all that was meant.
                 self.is_unfinished = true;
                 let rest = self.lines.get(at..).unwrap_or_default();
-                let follows = self
-                    .segments
-                    .iter()
-                    .any(|segment| matches!(segment.kind, SegmentKind::Calls(_)));
+                let is_call = |segment: &Segment<'_>| matches!(segment.kind, SegmentKind::Calls(_));
+                let follows = self.segments.iter().any(is_call);
                 let cut = follows || rest.iter().any(|line| json::has_key(line.text));
                 cut.then(|| self.push_broken(marks::cut_call(), at))
             }
@@ -430,8 +435,7 @@ impl<'a> AnswerWalk<'_, 'a> {
                     }
                     None if mark.is_mentioned => at + 1,
                     None if self.fences.is_empty() => {
-                        let shown = self.text(at).and_then(|line| line.get(mark.place.clone()));
-                        let shown = excerpt(shown.unwrap_or_default(), 60);
+                        let shown = excerpt(self.part_of(at, mark.place.clone()), 60);
                         let message =
                             format!("the reasoning that `{shown}` begins has no end: the answer was cut off");
                         self.push(SegmentKind::Broken(malformed(message)), at, limit, b"")
@@ -441,10 +445,7 @@ impl<'a> AnswerWalk<'_, 'a> {
             }
             MarkKind::Closes => {
                 self.close_diff(at);
-                let before = self
-                    .text(at)
-                    .and_then(|line| line.get(..mark.place.start))
-                    .unwrap_or_default();
+                let before = self.part_of(at, ..mark.place.start);
                 let is_word = before.ends_with(b" ") && !trim(before).is_empty();
                 let may_edit = self.segments.iter().any(|segment| segment.kind.may_edit());
                 if self.fences.is_empty() && !(is_word && may_edit) {
@@ -470,11 +471,7 @@ impl<'a> AnswerWalk<'_, 'a> {
 
     /// Returns the line to continue with behind a part that ends in this line: the line itself, if it has more text.
     fn continue_behind(&mut self, line: usize, behind: usize) -> usize {
-        let rest = self
-            .text(line)
-            .and_then(|text| text.get(behind..))
-            .unwrap_or_default();
-        if trim(rest).is_empty() {
+        if trim(self.part_of(line, behind..)).is_empty() {
             return line + 1;
         }
         self.cut_line(line, behind);

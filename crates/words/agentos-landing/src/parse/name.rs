@@ -3,7 +3,7 @@
 //! Owns: reading a name. Never: decides if it may be changed.
 
 use super::model::HeaderName;
-use crate::text::{trim, trim_end};
+use crate::text::{strip_start, trim, trim_end};
 
 /// Reads the name after `--- ` or `+++ `. Returns `None` if its quoting is broken.
 pub(crate) fn header_name(rest: &[u8]) -> Option<HeaderName> {
@@ -117,11 +117,11 @@ fn unescape_byte(rest: &[u8]) -> Option<(u8, &[u8])> {
 }
 
 /// Prefixes of one letter that git puts before names.
-const PREFIXES: [&[u8]; 7] = [b"a/", b"b/", b"c/", b"i/", b"o/", b"w/", b"./"];
+const PREFIXES: &str = "a/;b/;c/;i/;o/;w/;./";
 
 /// Returns the name without a one-letter prefix. Returns `None` if it has none.
 pub(crate) fn without_prefix(name: &[u8]) -> Option<&[u8]> {
-    PREFIXES.iter().find_map(|prefix| name.strip_prefix(*prefix))
+    strip_start(PREFIXES, name)
 }
 
 /// Returns the name without a one-letter prefix, if it has one.

@@ -7,7 +7,7 @@
 
 use super::name::strip_marks;
 use super::remark::{says_complete, says_new_file, states_file};
-use crate::text::{is_in, trim};
+use crate::text::{is_in, split_run, strip_start, trim};
 
 /// Returns true for the path of a file that the base has.
 pub(crate) type IsTracked<'t> = &'t dyn Fn(&[u8]) -> bool;
@@ -137,18 +137,12 @@ pub(crate) fn fence_title(info: &[u8], is_tracked: IsTracked<'_>) -> Option<Path
     }
     let behind = |mark: u8| info.splitn(2, |byte| *byte == mark).nth(1);
     let words = [Some(info), behind(b':'), behind(b' ')];
-    if let Some(path) = words
-        .into_iter()
-        .flatten()
-        .find_map(|word| tracked_path(word, is_tracked))
-    {
+    let mut words = words.into_iter().flatten();
+    if let Some(path) = words.find_map(|word| tracked_path(word, is_tracked)) {
         return Some(PathTitle::certain(path));
     }
     let word = info.split(|byte| *byte == b' ').next_back()?;
-    let word = [b"title=".as_slice(), b"file=", b"path=", b"filename="]
-        .iter()
-        .find_map(|label| word.strip_prefix(*label))
-        .unwrap_or(word);
+    let word = strip_start("title=;file=;path=;filename=", word).unwrap_or(word);
     let word = word
         .strip_prefix(b"\"")
         .and_then(|rest| rest.strip_suffix(b"\""))
@@ -162,19 +156,13 @@ pub(crate) fn fence_title(info: &[u8], is_tracked: IsTracked<'_>) -> Option<Path
 }
 
 pub(super) fn without_bullet(line: &[u8]) -> &[u8] {
-    let hashes = line.iter().take_while(|byte| **byte == b'#').count();
-    let line = trim(line.get(hashes..).unwrap_or_default());
-    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let rest = line.get(digits..).unwrap_or_default();
-    if digits > 0
-        && let Some(rest) = rest.strip_prefix(b". ").or_else(|| rest.strip_prefix(b") "))
-    {
-        return trim(rest);
+    let (_, line) = split_run(line, |byte| byte == b'#');
+    let line = trim(line);
+    let (digits, rest) = split_run(line, |byte| byte.is_ascii_digit());
+    match strip_start(". ;) ", rest) {
+        Some(rest) if !digits.is_empty() => trim(rest),
+        _ => strip_start("- ;* ;// ;-- ", line).map_or(line, trim),
     }
-    [b"- ".as_slice(), b"* ", b"// ", b"-- "]
-        .iter()
-        .find_map(|mark| line.strip_prefix(*mark))
-        .map_or(line, trim)
 }
 
 fn without_label(line: &[u8]) -> &[u8] {

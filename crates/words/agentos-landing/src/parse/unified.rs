@@ -12,7 +12,7 @@ use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, Par
 use super::name::header_name;
 use super::segment::DiffFrame;
 use crate::refusal::malformed;
-use crate::text::{TextLine, is_blank, is_in, trim};
+use crate::text::{TextLine, is_blank, is_in, strip_start, trim};
 use crate::{Dialect, Refusal};
 
 /// Reads the unified diffs in these lines. `at_end` is true if the answer ends with them. Returns the lines, counted from
@@ -363,9 +363,7 @@ pub(super) fn holds_diffs(info: &[u8]) -> bool {
 /// Returns true for a mode line, which is above the names.
 pub(super) fn begins_with_mode(line: &[u8]) -> bool {
     let mode = |rest: &[u8]| trim(rest).len() == 6 && trim(rest).iter().all(u8::is_ascii_digit);
-    [b"new file mode ".as_slice(), b"deleted file mode ", b"old mode "]
-        .iter()
-        .any(|label| line.strip_prefix(*label).is_some_and(mode))
+    strip_start("new file mode ;deleted file mode ;old mode ", line).is_some_and(mode)
 }
 
 /// Returns true for an item of a list in prose. Lists are written with `-`, and `- * text` is a removed line of a comment.

@@ -14,7 +14,7 @@ use serde::de::{Deserialize, IgnoredAny};
 use crate::inline::overlapping_matches;
 use crate::parse::TextReplacement;
 use crate::splice::LineSplice;
-use crate::text::{LineEnding, count_quotes, split_lines};
+use crate::text::{LineEnding, count_quotes, split_lines, split_run};
 
 /// Lines of all cells of a notebook.
 pub(super) struct NotebookText<'n> {
@@ -282,7 +282,7 @@ struct JsonScanner<'j> {
 impl<'j> JsonScanner<'j> {
     fn skip_blanks(&mut self) {
         let rest = self.content.get(self.at..).unwrap_or_default();
-        self.at += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.at += split_run(rest, |byte| byte.is_ascii_whitespace()).0.len();
     }
 
     /// Reads a value. Returns `None` if there is none of this type.
