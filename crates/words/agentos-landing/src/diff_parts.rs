@@ -22,9 +22,7 @@ pub struct DiffHunk<'a> {
     /// First line in the new file, as the hunk's header names it.
     pub new_start: u64,
     /// Header and marked lines.
-    text: &'a [u8],
-    /// Marked lines without the header.
-    body: &'a [u8],
+    lines: Vec<&'a [u8]>,
 }
 
 /// Difference between two canonical diffs.
@@ -73,62 +71,45 @@ impl<'a> DiffFile<'a> {
     pub fn part_text(&self, hunks: impl IntoIterator<Item = usize>) -> Vec<u8> {
         let mut text = self.header.concat();
         for hunk in hunks.into_iter().filter_map(|at| self.hunks.get(at)) {
-            text.extend_from_slice(hunk.text);
+            text.extend(hunk.lines.concat());
         }
         text
     }
 }
 
 impl<'a> DiffHunk<'a> {
-    fn parse(text: &'a [u8]) -> Self {
-        let header = text
-            .split_inclusive(|byte| *byte == b'\n')
-            .next()
-            .unwrap_or_default();
-        let (stated, _) = hunk_header(header).unwrap_or_default();
+    fn of_lines(lines: &[&'a [u8]]) -> Self {
+        let header = lines.first().and_then(|header| hunk_header(header));
+        let (stated, _) = header.unwrap_or_default();
         Self {
             old_start: stated.old_start.unwrap_or_default(),
             new_start: stated.new_start.unwrap_or_default(),
-            text,
-            body: text.get(header.len()..).unwrap_or_default(),
+            lines: lines.to_vec(),
         }
+    }
+
+    /// Returns the marked lines without the header.
+    fn body(&self) -> Option<&[&'a [u8]]> {
+        self.lines.get(1..)
     }
 }
 
 /// Cuts a canonical diff into its files, in their order.
 #[must_use]
 pub fn split_diff(diff: &[u8]) -> Vec<DiffFile<'_>> {
-    let mut files: Vec<DiffFile<'_>> = Vec::new();
-    // The place where the current hunk begins.
-    let mut hunk: Option<usize> = None;
-    let mut at = 0;
-    for line in diff.split_inclusive(|byte| *byte == b'\n') {
-        // Lines of content begin with a blank, `+`, `-` or `\`, so these are always headers.
-        let (is_file, is_hunk) = (line.starts_with(b"diff --git "), line.starts_with(b"@@ "));
-        if is_file || is_hunk {
-            close_hunk(&mut files, hunk.take(), diff, at);
+    // Lines of content begin with a blank, `+`, `-` or `\`, so these are always headers.
+    let is_file = |line: &[u8]| line.starts_with(b"diff --git ");
+    let is_hunk = |line: &[u8]| line.starts_with(b"@@ ");
+    let lines: Vec<&[u8]> = diff.split_inclusive(|byte| *byte == b'\n').collect();
+    let files = lines.chunk_by(|_, next| !is_file(next)).map(|file| {
+        let mut parts = file.chunk_by(|_, next| !is_hunk(next));
+        DiffFile {
+            header: parts.next().unwrap_or_default().to_vec(),
+            hunks: parts.map(DiffHunk::of_lines).collect(),
         }
-        match files.last_mut() {
-            _ if is_file => files.push(DiffFile {
-                header: vec![line],
-                hunks: Vec::new(),
-            }),
-            _ if is_hunk => hunk = Some(at),
-            Some(file) if hunk.is_none() => file.header.push(line),
-            Some(_) | None => {}
-        }
-        at += line.len();
-    }
-    close_hunk(&mut files, hunk, diff, at);
-    files
-}
-
-/// Adds the hunk that ends at `end` to the last file. `start` is `None` if there is no open hunk.
-fn close_hunk<'a>(files: &mut [DiffFile<'a>], start: Option<usize>, diff: &'a [u8], end: usize) {
-    if let (Some(start), Some(file)) = (start, files.last_mut()) {
-        let text = diff.get(start..end).unwrap_or_default();
-        file.hunks.push(DiffHunk::parse(text));
-    }
+    });
+    let begins = |file: &DiffFile<'_>| file.header.first().is_some_and(|line| is_file(line));
+    files.filter(begins).collect()
 }
 
 /// Compares two canonical diffs.
@@ -143,7 +124,7 @@ pub fn compare_diffs(one: &[u8], other: &[u8]) -> DiffDifference {
     }
     let mut moved = Vec::new();
     for (file, (one, other)) in ones.iter().zip(&others).enumerate() {
-        let is_same = |(one, other): (&DiffHunk<'_>, &DiffHunk<'_>)| one.body == other.body;
+        let is_same = |(one, other): (&DiffHunk<'_>, &DiffHunk<'_>)| one.body() == other.body();
         let pairs = one.hunks.iter().zip(&other.hunks);
         let same_header = one.stable_header().eq(other.stable_header());
         if !same_header || one.hunks.len() != other.hunks.len() || !pairs.clone().all(is_same) {
