@@ -26,12 +26,12 @@ struct InlineMatch<'h> {
     to: usize,
     first: usize,
     last: usize,
-    inline: &'h TextReplacement<'h>,
+    inline: &'h TextReplacement,
 }
 
 impl<'h> InlineMatch<'h> {
     /// Returns the occurrence that begins at the byte `from`.
-    fn at(from: usize, lines: FileLines<'_>, index: usize, inline: &'h TextReplacement<'h>) -> Self {
+    fn at(from: usize, lines: FileLines<'_>, index: usize, inline: &'h TextReplacement) -> Self {
         let to = from + inline.search.len();
         Self {
             index,
@@ -47,7 +47,7 @@ impl<'h> InlineMatch<'h> {
 
 /// Searches for the text of every edit.
 pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_>]) -> InlineSearch {
-    let edits: Option<Vec<&TextReplacement<'_>>> = hunks.iter().map(|hunk| hunk.inline.as_ref()).collect();
+    let edits: Option<Vec<&TextReplacement>> = hunks.iter().map(|hunk| hunk.inline.as_ref()).collect();
     // Word borders need characters, and other encodings are left to the comparison by lines.
     let (Some(edits), Ok(text)) = (edits, std::str::from_utf8(content)) else {
         return InlineSearch::UseLines;
@@ -55,11 +55,9 @@ pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_
     let mut found: Vec<InlineMatch<'_>> = Vec::new();
     let mut misses = Vec::new();
     for (index, inline) in edits.into_iter().enumerate() {
-        let Ok(search) = std::str::from_utf8(&inline.search) else {
-            return InlineSearch::UseLines;
-        };
+        let search = inline.search.as_str();
         if inline.count != PlaceCount::One {
-            match find_all(text, lines, index, inline, search) {
+            match find_all(text, lines, index, inline) {
                 Ok(mut all) => found.append(&mut all),
                 Err(miss) => misses.push((index, miss)),
             }
@@ -114,12 +112,15 @@ fn find_all<'h>(
     text: &str,
     lines: FileLines<'_>,
     index: usize,
-    inline: &'h TextReplacement<'h>,
-    search: &str,
+    inline: &'h TextReplacement,
 ) -> Result<Vec<InlineMatch<'h>>, PlaceMiss> {
     /// Maximum number of places. Each costs more than the byte that it may be.
     const MOST: usize = 100_000;
-    let places: Vec<usize> = text.match_indices(search).map(|(at, _)| at).take(MOST).collect();
+    let places: Vec<usize> = text
+        .match_indices(&inline.search)
+        .map(|(at, _)| at)
+        .take(MOST)
+        .collect();
     let is_count = match inline.count {
         PlaceCount::Exactly(count) => !places.is_empty() && places.len() as u64 == count,
         PlaceCount::One | PlaceCount::All => !places.is_empty() && places.len() < MOST,
@@ -143,20 +144,17 @@ fn begins_in_indentation(text: &str, at: usize, search: &str) -> bool {
 
 /// Returns true if the text begins behind the indentation of a line, and by bytes that indentation would come in front
 /// of another line: the replacement does not continue the line, or begins with another one.
-fn leaves_indentation(text: &str, at: usize, inline: &TextReplacement<'_>) -> bool {
+fn leaves_indentation(text: &str, at: usize, inline: &TextReplacement) -> bool {
     let above = text.get(..at).unwrap_or_default();
     let before = above.rsplit('\n').next().unwrap_or_default();
     let before = before.trim_start_matches('\u{feff}').as_bytes();
-    let continues = inline
-        .replace
-        .first()
-        .is_some_and(|first| !first.is_ascii_whitespace());
-    let ends = inline.search.ends_with(b"\n");
+    let first = inline.replace.bytes().next();
+    let continues = first.is_some_and(|first| !first.is_ascii_whitespace());
+    let ends = inline.search.ends_with('\n');
     // The first line of one side is a later line of the other one: lines were added above it, or removed.
-    let moves = |one: &[u8], other: &[u8]| {
-        let first = one.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let mut below = other.split(|byte| *byte == b'\n').skip(1);
-        !trim(first).is_empty() && below.any(|line| line == first)
+    let moves = |one: &str, other: &str| {
+        let first = one.split('\n').next().unwrap_or_default();
+        !trim(first.as_bytes()).is_empty() && other.split('\n').skip(1).any(|line| line == first)
     };
     let again = moves(&inline.search, &inline.replace) || moves(&inline.replace, &inline.search);
     !before.is_empty() && trim(before).is_empty() && ((ends && !continues) || again)
@@ -164,11 +162,11 @@ fn leaves_indentation(text: &str, at: usize, inline: &TextReplacement<'_>) -> bo
 
 /// Returns true if the text is one line, and its replacement has a further line with less indentation than the line
 /// that the text is in: the author may have left out that indentation everywhere.
-fn is_outdented(line: &TextLine<'_>, inline: &TextReplacement<'_>) -> bool {
-    let search = inline.search.strip_suffix(b"\n").unwrap_or(&inline.search);
-    let mut more = inline.replace.split(|byte| *byte == b'\n').skip(1);
+fn is_outdented(line: &TextLine<'_>, inline: &TextReplacement) -> bool {
+    let search = inline.search.strip_suffix('\n').unwrap_or(&inline.search);
+    let mut more = inline.replace.split('\n').skip(1).map(str::as_bytes);
     let indentation = leading_blanks(line.text.strip_prefix(BOM).unwrap_or(line.text));
-    !search.contains(&b'\n') && more.any(|line| !trim(line).is_empty() && !line.starts_with(indentation))
+    !search.contains('\n') && more.any(|line| !trim(line).is_empty() && !line.starts_with(indentation))
 }
 
 /// Returns true if the text begins with a line feed and the file has a carriage return before it. By bytes, the
@@ -202,13 +200,8 @@ pub(crate) fn overlapping_matches<'t>(text: &'t str, needle: &'t str) -> impl It
 }
 
 /// Returns true if the replacement contains the text and is already in the file around this occurrence.
-fn is_inside_replacement(text: &str, at: usize, inline: &TextReplacement<'_>) -> bool {
-    let (Ok(search), Ok(replace)) = (
-        std::str::from_utf8(&inline.search),
-        std::str::from_utf8(&inline.replace),
-    ) else {
-        return false;
-    };
+fn is_inside_replacement(text: &str, at: usize, inline: &TextReplacement) -> bool {
+    let (search, replace) = (inline.search.as_str(), inline.replace.as_str());
     let begins_line = |at: usize| begins_line(text, at);
     replace.len() > search.len()
         && replace.match_indices(search).any(|(inside, _)| {
@@ -276,18 +269,18 @@ fn splice_group(
 /// Returns the replacement text. A search text without line ends does not show those of the file, so the replacement
 /// gets the file's. Returns `None` if the line of the match is missing.
 fn replacement_bytes(lines: FileLines<'_>, hit: &InlineMatch<'_>) -> Option<Vec<u8>> {
-    let replace = hit.inline.replace.as_ref();
-    if hit.inline.search.contains(&b'\n') || !replace.contains(&b'\n') {
-        return Some(replace.to_vec());
+    let replace = &hit.inline.replace;
+    if hit.inline.search.contains('\n') || !replace.contains('\n') {
+        return Some(replace.as_bytes().to_vec());
     }
     let here = lines.get(hit.first..hit.first + 1)?;
     let eol = match here.line(0)?.eol {
         LineEnding::Missing => usual_ending(lines, here),
         eol @ (LineEnding::Lf | LineEnding::CrLf) => eol,
     };
-    let pieces: Vec<&[u8]> = replace
-        .split(|byte| *byte == b'\n')
-        .map(|piece| piece.strip_suffix(b"\r").unwrap_or(piece))
-        .collect();
+    let pieces = replace
+        .split('\n')
+        .map(|piece| piece.strip_suffix('\r').unwrap_or(piece));
+    let pieces: Vec<&[u8]> = pieces.map(str::as_bytes).collect();
     Some(pieces.join(eol.bytes()))
 }

@@ -11,7 +11,7 @@ use crate::compare::{LineEdit, line_edits};
 use crate::context::LandingContext;
 use crate::locate::TargetFile;
 use crate::parse::{FileEdit, Hunk};
-use crate::placement::{self, place_hunks};
+use crate::placement::{place_hunks, report_already_there};
 use crate::refusal::about_path;
 use crate::resolve::{ResolvedPart, StopReason};
 use crate::splice::{LineSplice, join_splices};
@@ -120,10 +120,8 @@ pub(crate) fn carry_over(
 /// Reports every hunk as applied before, and returns the refusal of the file.
 pub(crate) fn report_all_there(report: &mut FileReport) -> Refusal {
     for hunk in &mut report.hunks {
-        hunk.status = HunkStatus::AlreadyThere;
-        hunk.found_line = None;
         hunk.rung = None;
-        hunk.refusal = Some(placement::already_there_refusal());
+        report_already_there(hunk, None);
     }
     already_changed(&report.path)
 }

@@ -79,7 +79,7 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
                         placed.push((at, place.start));
                         all.append(&mut new);
                     }
-                    (Ok(_), AppliedState::Proven(start)) => report_already_there(&mut report, start),
+                    (Ok(_), AppliedState::Proven(start)) => report_already_there(&mut report, Some(start)),
                     (Ok(_), AppliedState::Unproven(start)) => {
                         show_miss(target, one, &mut report, MissReason::Unproven, &[start]);
                     }
@@ -187,16 +187,12 @@ pub(crate) fn landed_report(at: usize, one: &SoughtHunk<'_, '_>, place: &HunkPla
     }
 }
 
-fn report_already_there(report: &mut HunkReport, start: usize) {
+/// Reports that the result of a hunk is already in the file, from this line on if that is known.
+pub(crate) fn report_already_there(report: &mut HunkReport, start: Option<usize>) {
     report.status = HunkStatus::AlreadyThere;
-    report.found_line = Some(line_number(start));
-    report.refusal = Some(already_there_refusal());
-}
-
-/// Returns the refusal of a hunk whose result is already in the file.
-pub(crate) fn already_there_refusal() -> Refusal {
-    Refusal::new(RefusalCode::Empty, "the file already has the result of this hunk")
-        .hint("leave this hunk out")
+    report.found_line = start.map(line_number);
+    let refusal = Refusal::new(RefusalCode::Empty, "the file already has the result of this hunk");
+    report.refusal = Some(refusal.hint("leave this hunk out"));
 }
 
 /// Refuses the hunks whose results were taken from the same lines of the file: at most one of them was applied.
@@ -231,7 +227,7 @@ fn report_miss(
     match miss.starts.first() {
         Some(start) if miss.reason == MissReason::AlreadyApplied => {
             show_expected(one, report);
-            report_already_there(report, *start);
+            report_already_there(report, Some(*start));
         }
         _ => show_miss(target, one, report, miss.reason, &miss.starts),
     }

@@ -46,13 +46,6 @@ impl TextLine<'_> {
     pub(crate) fn says(&self) -> bool {
         !trim(self.text).is_empty()
     }
-
-    /// Line without text.
-    const EMPTY: TextLine<'static> = TextLine {
-        text: b"",
-        eol: LineEnding::Lf,
-        full: b"\n",
-    };
 }
 
 /// Splits a text into lines. Joining their `full` bytes gives the text again.
@@ -155,7 +148,7 @@ impl<'l> FileLines<'l> {
 
     /// Returns the lines, first to last.
     pub(crate) fn iter(self) -> impl DoubleEndedIterator<Item = TextLine<'l>> + ExactSizeIterator + Clone {
-        let line = move |at| self.line(at).unwrap_or(TextLine::EMPTY);
+        let line = move |at| self.line(at).unwrap_or_else(|| split_ending(b""));
         (0..self.len()).map(line)
     }
 

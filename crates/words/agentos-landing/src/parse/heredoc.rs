@@ -4,7 +4,7 @@
 //! a script is left to the readers of patches.
 
 use super::block::begins_edit;
-use super::model::{FileClaim, FileEdit};
+use super::model::{FileClaim, FileEdit, HunkLine};
 use crate::text::{TextLine, begins_as, is_in, trim};
 
 /// Script that writes files.
@@ -57,7 +57,11 @@ fn written_files<'a>(lines: &[TextLine<'a>]) -> Option<Vec<FileEdit<'a>>> {
         let first = body.iter().find(|line| !trim(line.text).is_empty())?;
         // A patch that is written to a file may be that file, or the change itself.
         let path = written_path(&command).filter(|_| !begins_edit(first.text))?;
-        files.push(FileEdit::of_whole_file(body, path.as_bytes(), FileClaim::Call));
+        files.push(FileEdit::of_whole_file(
+            HunkLine::added(body),
+            path.as_bytes(),
+            FileClaim::Call,
+        ));
         at += body.len() + 1;
     }
     (!files.is_empty()).then_some(files)

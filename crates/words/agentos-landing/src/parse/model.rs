@@ -43,6 +43,12 @@ impl HeaderName {
 }
 
 impl<'a> HunkLine<'a> {
+    /// Returns added lines with these texts.
+    pub(crate) fn added(lines: &[TextLine<'a>]) -> Vec<Self> {
+        let lines = lines.iter().map(|line| Self::new(LineMark::Add, line.text));
+        lines.collect()
+    }
+
     /// Creates a line whose ending says nothing.
     pub(crate) fn new(mark: LineMark, text: impl Into<Cow<'a, [u8]>>) -> Self {
         Self {
@@ -55,18 +61,12 @@ impl<'a> HunkLine<'a> {
 
     /// Returns true for a line that the base must have.
     pub(crate) fn is_old(&self) -> bool {
-        match self.mark {
-            LineMark::Context | LineMark::Remove => true,
-            LineMark::Add => false,
-        }
+        self.mark != LineMark::Add
     }
 
     /// Returns true for a line that the result has.
     pub(crate) fn is_new(&self) -> bool {
-        match self.mark {
-            LineMark::Context | LineMark::Add => true,
-            LineMark::Remove => false,
-        }
+        self.mark != LineMark::Remove
     }
 }
 
@@ -92,11 +92,11 @@ impl StatedLines {
 
 /// Search text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TextReplacement<'a> {
+pub(crate) struct TextReplacement {
     /// Text that the file has, maybe as a part of a line.
-    pub search: Cow<'a, [u8]>,
+    pub search: String,
     /// Text that replaces it.
-    pub replace: Cow<'a, [u8]>,
+    pub replace: String,
     /// Number of places in which it is replaced.
     pub count: PlaceCount,
 }
@@ -160,7 +160,7 @@ pub(crate) struct Hunk<'a> {
     /// True if its dialect has a mark before each line, which can get lost or replace a blank.
     pub marked: bool,
     /// The edit as text, if it may also be a part of a line. `None` in dialects of whole lines.
-    pub inline: Option<TextReplacement<'a>>,
+    pub inline: Option<TextReplacement>,
     /// Id of the notebook's cell whose text the lines are. `None` for a hunk with a place among the lines of a file.
     pub cell: Option<String>,
     /// Repairs made while reading.
@@ -283,10 +283,9 @@ impl<'a> FileEdit<'a> {
     }
 
     /// Creates an edit that gives a whole file.
-    pub(crate) fn of_whole_file(lines: &[TextLine<'a>], path: &[u8], claim: FileClaim) -> Self {
-        let lines = lines.iter().map(|line| HunkLine::new(LineMark::Add, line.text));
+    pub(crate) fn of_whole_file(lines: Vec<HunkLine<'a>>, path: &[u8], claim: FileClaim) -> Self {
         Self {
-            body: EditBody::Whole(lines.collect()),
+            body: EditBody::Whole(lines),
             claim,
             ..Self::of_path(Dialect::WholeFile, path)
         }
@@ -344,11 +343,7 @@ impl<'a> Hunk<'a> {
             anchors: self.anchors.into_iter().map(text).collect(),
             section: self.section.map(text),
             continuation: self.continuation.into_iter().map(text).collect(),
-            inline: self.inline.map(|inline| TextReplacement {
-                search: text(inline.search),
-                replace: text(inline.replace),
-                count: inline.count,
-            }),
+            inline: self.inline,
             stated: self.stated,
             at_end: self.at_end,
             marked: self.marked,

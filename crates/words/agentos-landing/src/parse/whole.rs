@@ -17,7 +17,7 @@ use std::collections::HashSet;
 
 use super::cursor::{closes_fence, parse_fence};
 use super::cut::Cut;
-use super::model::{FileClaim, FileEdit, HeaderName, ParsedAnswer};
+use super::model::{FileClaim, FileEdit, HeaderName, HunkLine, ParsedAnswer};
 use super::segment::SegmentKind;
 use super::title::{IsTracked, PathTitle};
 use crate::refusal::{ambiguous, malformed};
@@ -85,7 +85,8 @@ pub(super) fn read_files<'a>(
             _ => None,
         };
         if let Some((title, claim)) = read {
-            let edit = FileEdit::of_whole_file(block_body(lines), &title.path, claim);
+            let body = HunkLine::added(block_body(lines));
+            let edit = FileEdit::of_whole_file(body, &title.path, claim);
             parsed.files.push(edit);
             parsed.heads.push(segment.head);
         }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use crate::Dialect;
 use crate::parse::model::{
-    EditBody, FileClaim, FileEdit, Hunk, HunkLine, LineMark, PlaceCount, StatedLines, TextReplacement,
+    FileClaim, FileEdit, Hunk, HunkLine, LineMark, PlaceCount, StatedLines, TextReplacement,
 };
 use crate::parse::pair::pair_lines;
 use crate::text::{LineEnding, split_lines, texts_of};
@@ -21,8 +21,8 @@ pub(super) fn replace(path: &str, old: &str, new: &str, count: PlaceCount) -> Fi
     // An empty search text occurs everywhere; it marks a new file.
     if !old.is_empty() {
         hunk.inline = Some(TextReplacement {
-            search: Cow::Owned(old.to_owned().into_bytes()),
-            replace: Cow::Owned(new.to_owned().into_bytes()),
+            search: old.to_owned(),
+            replace: new.to_owned(),
             count,
         });
     }
@@ -42,11 +42,7 @@ fn added_lines(text: &str) -> Vec<HunkLine<'static>> {
 }
 
 pub(super) fn whole_file(path: &str, text: &str, claim: FileClaim) -> FileEdit<'static> {
-    FileEdit {
-        body: EditBody::Whole(added_lines(text)),
-        claim,
-        ..FileEdit::of_path(Dialect::WholeFile, path.as_bytes())
-    }
+    FileEdit::of_whole_file(added_lines(text), path.as_bytes(), claim)
 }
 
 /// Returns an insertion below a line. It has no context, so it has a place in an empty file only.

@@ -83,23 +83,21 @@ impl<'n> NotebookText<'n> {
 
     /// Returns true if nothing shows whether the edit is written as JSON or as the text of a cell: its place is inside
     /// of a string of a source, and it has a character that JSON escapes, or begins within an escape.
-    pub(super) fn may_be_unescaped(&self, edit: &TextReplacement<'_>) -> bool {
-        let (Ok(content), Ok(search)) = (
-            std::str::from_utf8(self.content),
-            std::str::from_utf8(&edit.search),
-        ) else {
-            // Such a text is compared by lines, and a line of the file has the quotes of its strings.
+    pub(super) fn may_be_unescaped(&self, edit: &TextReplacement) -> bool {
+        let Ok(content) = std::str::from_utf8(self.content) else {
+            // The edits of such a file are compared by lines, and a line of the file has the quotes of its strings.
             return false;
         };
-        let mut texts = edit.search.iter().chain(edit.replace.iter());
+        let mut texts = edit.search.bytes().chain(edit.replace.bytes());
         let is_escaped = texts.any(|byte| matches!(byte, b'\\' | b'"'));
         /// Maximum number of occurrences that are looked at: each costs a walk through its cell.
         const LOOKED_AT: usize = 16;
-        let mut places = overlapping_matches(content, search).enumerate();
+        let mut places = overlapping_matches(content, &edit.search).enumerate();
         places.any(|(index, from)| {
             let above = from.checked_sub(1).and_then(|at| self.content.get(at));
             index >= LOOKED_AT
-                || ((is_escaped || above == Some(&b'\\')) && self.is_in_source(from..from + search.len()))
+                || ((is_escaped || above == Some(&b'\\'))
+                    && self.is_in_source(from..from + edit.search.len()))
         })
     }
 
