@@ -59,10 +59,6 @@ fn escape_invisible(text: &str) -> String {
     out
 }
 
-fn has_refusal(file: &FileReport) -> bool {
-    file.refusal.is_some() || file.hunks.iter().any(|hunk| hunk.refusal.is_some())
-}
-
 fn format_reason(refusal: &Refusal) -> String {
     match &refusal.hint {
         Some(hint) => format!("{}; {}", capitalized(&refusal.message), escape_invisible(hint)),
@@ -81,7 +77,7 @@ impl FeedbackText {
     }
 
     fn files(&mut self, files: &[FileReport], landed_ones: &str) {
-        let mut told = files.iter().filter(|file| has_refusal(file));
+        let mut told = files.iter().filter(|file| file.has_refusal());
         for one in told.by_ref().take(FILES) {
             self.file(one, landed_ones);
         }

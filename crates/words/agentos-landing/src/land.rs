@@ -41,6 +41,13 @@ pub struct LandOptions {
     pub partial: bool,
 }
 
+impl LandOptions {
+    /// Returns what was sent to the tool of a file. Returns `None` if that is not known.
+    pub(crate) fn seen_file(&self, path: &str) -> Option<&SeenFile> {
+        self.seen.iter().find(|seen| seen.path.as_str() == path)
+    }
+}
+
 /// Outcome of an answer that landed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LandedChange {
@@ -143,10 +150,8 @@ fn refuse_if_escaped(
                 let mut dialects = report.files.iter().map(|file| file.dialect);
                 dialects.all(|dialect| dialect == Dialect::WholeFile)
             };
-            let cut = other
-                .refusal
-                .as_ref()
-                .is_some_and(|refusal| refusal.code == RefusalCode::Malformed);
+            let refusal = other.refusal.as_ref();
+            let cut = refusal.is_some_and(|refusal| refusal.code == RefusalCode::Malformed);
             files(&landed.report) && (cut || !files(&other))
         }
         Some(Err(LandError::Base(error))) => return Err(LandError::Base(error)),

@@ -32,12 +32,7 @@ pub(crate) fn content_seen(
     };
     let source = resolved.source();
     // What we sent is certain. The `index` line is only what the model wrote, so it is asked second.
-    if let Some(sent) = context
-        .options
-        .seen
-        .iter()
-        .find(|seen| seen.path.as_str() == source)
-    {
+    if let Some(sent) = context.options.seen_file(source) {
         return Ok((sent.content != old.content).then(|| Arc::clone(&sent.content)));
     }
     let mut other: Option<Arc<[u8]>> = None;
@@ -45,12 +40,9 @@ pub(crate) fn content_seen(
         let Some((id, _)) = &edit.extended.index else {
             continue;
         };
-        let is_base = resolved
-            .id
-            .as_ref()
-            .is_some_and(|base| base.starts_with(id.as_str()));
+        let base = resolved.id.as_deref().unwrap_or_default();
         // An id of zeros is git's mark for "no file", and the id of the base says that nothing changed since.
-        if is_base || id.bytes().all(|byte| byte == b'0') {
+        if base.starts_with(id.as_str()) || id.bytes().all(|byte| byte == b'0') {
             continue;
         }
         // The id may be invented. One that no object has says nothing about what was seen.

@@ -15,7 +15,8 @@ use crate::refusal::{about_path, ambiguous, malformed};
 use crate::resolve::{PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{shown_name, trim_end};
 use crate::{
-    BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, RefusalCode, RepoPath, limits, whole,
+    BaseError, Dialect, EntryKind, FileMode, FileReport, FileState, Refusal, RefusalCode, RepoPath, limits,
+    whole,
 };
 
 /// Outcome of planning all parts.
@@ -37,6 +38,11 @@ impl PlanOutcome {
             states,
             partial,
         }
+    }
+
+    /// Returns the refusals of files.
+    pub(crate) fn refusals(&self) -> impl Iterator<Item = &Refusal> {
+        self.reports.iter().filter_map(|report| report.refusal.as_ref())
     }
 }
 
@@ -105,7 +111,7 @@ pub(crate) fn plan_parts(
             Err(StopReason::Base(error)) => return Err(error),
         }
     }
-    let partial = reports.iter().any(leaves_out);
+    let partial = reports.iter().any(FileReport::has_refusal);
     let enough =
         !partial || (context.options.partial && !states.is_empty() && reports.iter().all(may_be_left_out));
     Ok(PlanOutcome {
@@ -154,11 +160,6 @@ impl HeaderCheck {
         }
         Ok(resolved)
     }
-}
-
-/// Returns true if the file as a whole, or a hunk of it, does not land.
-fn leaves_out(report: &FileReport) -> bool {
-    report.refusal.is_some() || report.hunks.iter().any(|hunk| hunk.refusal.is_some())
 }
 
 /// Returns true if a partial landing may leave this file out. An edit without a place may be left out; a dangerous or
@@ -266,11 +267,8 @@ fn not_meant_below(
     const FEW: usize = 4;
     let below = context.base.paths_ending_with(path.as_str(), FEW)?;
     for other in below.iter().filter(|_| below.len() < FEW) {
-        let Some(entry) = context
-            .base
-            .entry(other)?
-            .filter(|entry| matches!(entry.kind, EntryKind::File(_)))
-        else {
+        let entry = context.base.entry(other)?;
+        let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
             continue;
         };
         let content = context.base.read(&entry.id)?;

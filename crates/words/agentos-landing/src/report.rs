@@ -116,6 +116,13 @@ pub struct FileReport {
     pub hunks: Vec<HunkReport>,
 }
 
+impl FileReport {
+    /// Returns true if the file as a whole, or a hunk of it, does not land.
+    pub(crate) fn has_refusal(&self) -> bool {
+        self.refusal.is_some() || self.hunks.iter().any(|hunk| hunk.refusal.is_some())
+    }
+}
+
 /// Report of a whole landing. `refusal` is `None` if and only if the change landed, wholly or (`partial`) in part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LandingReport {

@@ -170,23 +170,17 @@ fn without_stated_lines<'a>(steps: &[FileEdit<'a>]) -> Vec<FileEdit<'a>> {
 
 /// Returns true if two parts of one path cannot both be made for the base.
 fn contradicts_itself(outcome: &PlanOutcome) -> bool {
-    let refused = |report: &FileReport| {
-        let refusal = report.refusal.as_ref();
-        refusal.is_some_and(|refusal| refusal.code == RefusalCode::Malformed)
-    };
+    let mut refusals = outcome.refusals();
+    let is_refused = refusals.any(|refusal| refusal.code == RefusalCode::Malformed);
     let paths = outcome.states.iter().flatten().map(|(path, _, _)| path.as_str());
     let mut paths: Vec<&str> = paths.collect();
     paths.sort_unstable();
-    paths.array_windows().any(|[a, b]| a == b) || outcome.reports.iter().any(refused)
+    paths.array_windows().any(|[a, b]| a == b) || is_refused
 }
 
 /// Returns true if something is refused, and every refusal is for a missing text or one that is there already.
 fn has_no_place(outcome: &PlanOutcome) -> bool {
-    let mut refusals = outcome
-        .reports
-        .iter()
-        .filter_map(|report| report.refusal.as_ref())
-        .peekable();
+    let mut refusals = outcome.refusals().peekable();
     refusals.peek().is_some() && refusals.all(|refusal| refusal.code.has_no_place())
 }
 
