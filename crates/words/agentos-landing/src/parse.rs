@@ -81,7 +81,7 @@ pub(crate) use title::IsTracked;
 use title::read_title;
 
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, begins_as, excerpt, line_above, trim};
+use crate::text::{TextLine, begins_as, contains, excerpt, line_above, trim};
 use crate::{Refusal, RefusalCode, limits};
 
 /// Parses an answer. `is_tracked` returns whether the base has a file of this path: such a line is a title, whatever its
@@ -250,10 +250,8 @@ fn check_unread(cut: &Cut<'_>) -> Result<(), Refusal> {
         \"old_str;\"oldText\";\"old_text\"";
     let begins = |line: &&TextLine<'_>| {
         let text = trim(line.text);
-        let is_script = text.starts_with(b"cat >") && text.windows(2).any(|pair| pair == b"<<");
-        let is_mark = |mark: &str| {
-            text.len() > mark.len() && text.windows(mark.len()).any(|window| window == mark.as_bytes())
-        };
+        let is_script = text.starts_with(b"cat >") && contains(text, b"<<");
+        let is_mark = |mark: &str| text.len() > mark.len() && contains(text, mark.as_bytes());
         let holds = !text.contains(&b'`') && MARKS.split(';').any(is_mark);
         is_script || holds || begins_as(STARTS, text)
     };

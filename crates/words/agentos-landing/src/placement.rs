@@ -25,6 +25,14 @@ pub(crate) struct PlacedHunks {
     pub splices: Result<Vec<LineSplice>, Vec<LineSplice>>,
 }
 
+impl PlacedHunks {
+    /// Returns true if every hunk fits its stated line.
+    pub(crate) fn is_as_stated(&self) -> bool {
+        let mut rungs = self.reports.iter().map(|hunk| hunk.rung);
+        rungs.all(|rung| rung == Some(Rung::ExactStated))
+    }
+}
+
 /// Places every hunk of one file.
 ///
 /// # Errors

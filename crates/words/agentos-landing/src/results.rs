@@ -158,11 +158,8 @@ fn check_wrappers(path: &str, old: &[u8], new: &[u8], runs: &[ChangedRun<'_>]) -
         return Ok(());
     }
     let lines = split_lines(new);
-    let said = lines
-        .iter()
-        .map(|line| trim_end(line.text))
-        .filter(|line| !line.is_empty());
-    let said: Vec<&[u8]> = said.collect();
+    let said = lines.iter().map(|line| trim_end(line.text));
+    let said: Vec<&[u8]> = said.filter(|line| !line.is_empty()).collect();
     let [first, last] = [said.first(), said.last()].map(|line| line.copied().unwrap_or_default());
     let has = |starts: &dyn Fn(&[u8]) -> bool| split_lines(old).iter().any(|line| starts(line.text));
     let is_data = |first: &[u8], last: &[u8]| opens_data(first) && trim(last).ends_with(b"]]>");
@@ -177,19 +174,15 @@ fn check_wrappers(path: &str, old: &[u8], new: &[u8], runs: &[ChangedRun<'_>]) -
         return Ok(());
     }
     let around_file = said.len() > 1 && is_fence(first) && is_fence(last);
-    let added = runs
-        .iter()
-        .flat_map(|run| run.added)
-        .filter(|line| is_fence(line))
-        .count();
+    let added = runs.iter().flat_map(|run| run.added);
+    let fences = added.filter(|line| is_fence(line)).count();
     // A fence at both ends of a replacement, or without a partner.
-    let around_run = || {
-        runs.iter()
-            .filter(|run| !run.removed.is_empty())
-            .filter_map(ChangedRun::ends)
-            .any(|(first, last)| is_fence(first) && is_fence(last))
+    let is_fenced = |run: &ChangedRun<'_>| {
+        let is_fenced = |(first, last): (&[u8], &[u8])| is_fence(first) && is_fence(last);
+        !run.removed.is_empty() && run.ends().is_some_and(is_fenced)
     };
-    if (around_file || added % 2 == 1 || (added > 0 && around_run())) && !has(&is_fence) {
+    let around_run = || fences > 0 && runs.iter().any(is_fenced);
+    if (around_file || fences % 2 == 1 || around_run()) && !has(&is_fence) {
         return Err(wrapped("a code fence"));
     }
     Ok(())

@@ -26,7 +26,7 @@ use std::borrow::Cow;
 
 use crate::locate::{HunkPlace, IndentShift, MatchLevel, look_alike};
 use crate::parse::{Hunk, HunkLine, LineMark};
-use crate::text::{BOM, FileLines, LineEnding, leading_blanks, trim};
+use crate::text::{BOM, FileLines, LineEnding, contains, leading_blanks, trim};
 
 pub(crate) use added::{AddedText, UncertainBlanks};
 
@@ -272,10 +272,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         if self.place.level < MatchLevel::Indent {
             return false;
         }
-        let inner = |text: &[u8], blanks: &[u8]| {
-            let text = trim(text);
-            text.windows(blanks.len()).any(|window| window == blanks)
-        };
+        let inner = |text: &[u8], blanks: &[u8]| contains(trim(text), blanks);
         if matches!(self.place.shift, IndentShift::ToSpaces(_)) && inner(&line.text, b"\t") {
             return true;
         }
@@ -327,11 +324,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
     fn byte_order_mark(&self, run: &ChangeRun<'_, '_>) -> bool {
         let has = |text: Option<&[u8]>| text.is_some_and(|text| text.starts_with(BOM));
         // The mark is not at the front of a line that got another indentation.
-        let known = self
-            .hunk
-            .lines
-            .iter()
-            .any(|line| line.text.windows(BOM.len()).any(|at| at == BOM));
+        let known = self.hunk.lines.iter().any(|line| contains(&line.text, BOM));
         let stays = self.lines.line(run.end).map(|line| line.text);
         let written = !run.added.is_empty() || stays.is_some_and(|text| !text.starts_with(BOM));
         run.start == 0 && written && !known && has(self.lines.line(0).map(|line| line.text))

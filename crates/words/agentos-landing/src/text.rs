@@ -192,6 +192,11 @@ pub(crate) fn strip_start<'t>(starts: &str, text: &'t [u8]) -> Option<&'t [u8]> 
         .find_map(|start| text.strip_prefix(start.as_bytes()))
 }
 
+/// Returns true if a text has this part, which is not empty.
+pub(crate) fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
 /// Splits a text behind the bytes of one kind that it begins with.
 pub(crate) fn split_run(text: &[u8], is_of_run: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
     let end = text.iter().position(|byte| !is_of_run(*byte));

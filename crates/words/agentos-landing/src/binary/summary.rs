@@ -8,13 +8,14 @@ use sha2::{Digest, Sha256};
 
 use super::{BinaryData, HEADER, read_line, read_method, unpack_data};
 use crate::canonical::to_hex;
+use crate::text::contains;
 
 /// Returns the diff with each block of binary data replaced by two lines that state size and SHA-256 of the content before
 /// and after. Data in another form than that of a canonical diff stays as it is.
 #[must_use]
 pub fn describe_binary(diff: &[u8]) -> Cow<'_, [u8]> {
     // Nearly no change has a binary file.
-    if !diff.windows(HEADER.len()).any(|window| window == HEADER) {
+    if !contains(diff, HEADER) {
         return Cow::Borrowed(diff);
     }
     let mut out = Vec::new();

@@ -23,7 +23,7 @@
 use std::collections::BTreeSet;
 
 use super::secrets::{is_short_start, is_word_byte};
-use crate::text::split_run;
+use crate::text::{contains, split_run};
 
 /// Minimum length of a run with a finding. Tests of `shapes`, `secrets` and `entropy` have the same number.
 const LEAST_RUN: usize = 20;
@@ -128,7 +128,7 @@ fn has_short_start(run: &[u8]) -> bool {
 
 /// Returns true for a line with `://` and `@`.
 fn has_address_with_user(line: &[u8]) -> bool {
-    line.contains(&b'@') && line.windows(3).any(|three| three == b"://")
+    line.contains(&b'@') && contains(line, b"://")
 }
 
 /// Returns true for a line with the beginning of a PEM header.

@@ -5,7 +5,7 @@
 
 use super::block::begins_edit;
 use super::model::{FileClaim, FileEdit, HunkLine};
-use crate::text::{TextLine, begins_as, is_in, trim};
+use crate::text::{TextLine, begins_as, contains, is_in, trim};
 
 /// Script that writes files.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) fn read_script<'a>(kind: &[u8], body: &[TextLine<'a>]) -> Option<Shel
 fn writes_file(text: &[u8]) -> bool {
     // Also commands that `written_files` cannot read, so that they are refused and not lost.
     let redirects = text.starts_with(b"tee ") || (text.starts_with(b"cat ") && text.contains(&b'>'));
-    begins_as("git rm ;git mv ;sed -i", text) || (redirects && text.windows(2).any(|pair| pair == b"<<"))
+    begins_as("git rm ;git mv ;sed -i", text) || (redirects && contains(text, b"<<"))
 }
 
 /// Returns the files of a script that only writes them. Returns `None` for a script with any other command.

@@ -60,24 +60,17 @@ pub(super) fn check_runs(
     ];
     for run in runs {
         let gone = said(run.removed);
-        let remarks = run
-            .removed
-            .iter()
-            .filter(|line| comment_text(line).is_some())
-            .count();
+        let remarks = run.removed.iter().filter(|line| is_comment(line)).count();
         // The placeholder is itself an added line, and a comment may well replace another comment.
         let lost = (gone + 1).saturating_sub(said(run.added) + remarks);
-        let lost = lost.max(if whole {
-            (all_gone + 1).saturating_sub(all_new + remarks)
-        } else {
-            0
-        });
+        let lost_of_all = (all_gone + 1).saturating_sub(all_new + remarks);
+        let lost = if whole { lost.max(lost_of_all) } else { lost };
         let takes = gone > 0 || (whole && all_gone > 0);
         let short = |line: &[u8]| {
             dots_first(line)
                 || says_the_rest_stays(line)
                 || (is_elision(line) && (takes || trim(line).len() > 3))
-                || (base.is_empty() && comment_text(line).is_some() && only_dots(line))
+                || (base.is_empty() && is_comment(line) && only_dots(line))
                 || (takes && (only_dots(line) || stands_for_others(line, page, lost)))
         };
         if let Some(line) = run.added.iter().find(|line| short(line) && is_new(line)) {
@@ -93,23 +86,16 @@ pub(super) fn check_runs(
 /// Refuses a comment in place of code that is not shown as removed on purpose, whatever its words: alone, or as the
 /// first or last of few added lines.
 fn check_lone_comment(run: &ChangedRun<'_>, is_new: &dyn Fn(&[u8]) -> bool) -> Result<(), Refusal> {
-    let gone = run
-        .removed
-        .iter()
-        .filter(|line| !trim(line).is_empty() && comment_text(line).is_none())
-        .count();
+    let is_code = |line: &&&[u8]| !trim(line).is_empty() && !is_comment(line);
+    let gone = run.removed.iter().filter(is_code).count();
     let new: Vec<&&[u8]> = run.added.iter().filter(|line| !trim(line).is_empty()).collect();
     // One comment for three lines of code, or a few lines for three times as many: fewer may be a real rewrite.
     let enough = match new.len() {
         1 => gone >= 3,
         few => gone >= 5 && gone >= 3 * few,
     };
-    let edges = [new.first(), new.last()];
-    match edges
-        .into_iter()
-        .flatten()
-        .find(|line| enough && is_remark(line) && is_new(line))
-    {
+    let mut edges = [new.first(), new.last()].into_iter().flatten();
+    match edges.find(|line| enough && is_remark(line) && is_new(line)) {
         Some(line) => Err(may_stand_for(line, gone)),
         None => Ok(()),
     }
@@ -135,10 +121,8 @@ fn stands_for_others(line: &[u8], page: bool, lost: usize) -> bool {
     // Comments of this kind are often put in brackets, as in `// (remaining functions stay the same)`.
     let text = text.trim_matches(|mark: char| "[](){}<>*_ ".contains(mark));
     let (before, behind) = (text.starts_with("..."), text.ends_with("..."));
-    let words: Vec<&str> = text
-        .split(|mark: char| !mark.is_alphanumeric() && mark != '_')
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words = text.split(|mark: char| !mark.is_alphanumeric() && mark != '_');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     let key = |word: &&str| is_in(KEY_WORDS, word);
     let is_small = |word: &&str| is_in(SMALL_WORDS, word) || word.bytes().all(|byte| byte.is_ascii_digit());
     // One name is allowed, as in `// rest of parse_line unchanged`. With two, the comment says something about the
@@ -146,7 +130,7 @@ fn stands_for_others(line: &[u8], page: bool, lost: usize) -> bool {
     let names = words.iter().filter(|word| !key(word) && !is_small(word)).count();
     let says = words.len() <= WORDS_AT_MOST && names <= 1 && words.iter().any(key);
     let says = says || (words.len() <= 2 && KEY_TEXTS.split(',').any(|key| text.contains(key)));
-    (before && comment_text(line).is_some()) || (says && (behind || lost > 0))
+    (before && is_comment(line)) || (says && (behind || lost > 0))
 }
 
 /// Returns the text of a line that is in brackets or emphasis as a whole. Returns `None` for another line.
@@ -170,6 +154,10 @@ pub(crate) fn is_elision(line: &[u8]) -> bool {
     let bare = text.trim_matches(|mark: char| !mark.is_alphanumeric() && mark != '.');
     let has_dots = bare.starts_with("...") || bare.ends_with("...");
     text == "..." || (has_dots && WORDS.split(',').any(|word| text.contains(word)))
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    comment_text(line).is_some()
 }
 
 /// Returns the text of a comment in lower case. Returns `None` if the line is not a comment alone.

@@ -12,7 +12,7 @@ use crate::parse::segment::SegmentKind;
 use crate::parse::title::PathTitle;
 use crate::parse::{heredoc, json, swap, unified};
 use crate::refusal::{ambiguous, malformed};
-use crate::text::{TextLine, is_in, shown_name, trim, trim_end};
+use crate::text::{TextLine, contains, is_in, shown_name, trim, trim_end};
 
 impl<'a> AnswerWalk<'_, 'a> {
     /// Handles a fence line: closes open fences, or opens one. Returns the next line to look at.
@@ -25,11 +25,8 @@ impl<'a> AnswerWalk<'_, 'a> {
         self.close_diff(at);
         let text = split_margin(self.text(at).unwrap_or_default()).1;
         // A closing line also closes all fences inside the one that it matches: their own closing lines are missing.
-        if let Some(depth) = self
-            .fences
-            .iter()
-            .rposition(|fence| closes_fence(&fence.open, text))
-        {
+        let is_closed = |fence: &OpenFence<'_>| closes_fence(&fence.open, text);
+        if let Some(depth) = self.fences.iter().rposition(is_closed) {
             self.fences.truncate(depth);
             return Ok(self.behind_fence(at));
         }
@@ -198,10 +195,7 @@ impl<'a> AnswerWalk<'_, 'a> {
     /// Returns true if a line of the answer is a command that applies this patch file.
     fn has_apply_command(&self, path: &[u8]) -> bool {
         const APPLY: [&[u8]; 4] = [b"git apply", b"git am", b"patch -", b"patch <"];
-        let is_command = |line: &&TextLine<'_>| {
-            let has = |word: &&[u8]| line.text.windows(word.len()).any(|window| window == *word);
-            APPLY.iter().any(has)
-        };
+        let is_command = |line: &&TextLine<'_>| APPLY.iter().any(|word| contains(line.text, word));
         let find = || {
             let commands = self.lines.iter().filter(is_command).map(|line| line.text);
             let words = commands.flat_map(|line| line.split(|byte| b" `\"'<>,;:()".contains(byte)));

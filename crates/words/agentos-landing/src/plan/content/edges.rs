@@ -7,7 +7,7 @@ use crate::parse::{Hunk, HunkLine, LineMark, new_repair};
 use crate::placement::{self, PlacedHunks};
 use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
-use crate::{FileReport, HunkReport, RefusalCode, Rung};
+use crate::{FileReport, HunkReport, RefusalCode};
 
 /// Places the hunks without their blank edges if they do not land with them. If they do land, but elsewhere than
 /// stated, both readings must agree.
@@ -18,11 +18,9 @@ pub(super) fn retry_without_edges(
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
     let landed = with.splices.is_ok();
-    let is_stated = |hunk: &HunkReport| hunk.rung == Some(Rung::ExactStated);
-    let stated = |placed: &PlacedHunks| placed.reports.iter().all(is_stated);
     let unstated = hunks.iter().all(|hunk| hunk.stated.old_start.is_none());
     // The second reading could only confirm these places, or has no stated line to disagree with.
-    if landed && (stated(&with) || unstated) {
+    if landed && (with.is_as_stated() || unstated) {
         return Ok(with);
     }
     let trimmed: Vec<Option<Hunk<'_>>> = hunks.iter().map(|hunk| without_edges(hunk)).collect();
@@ -42,14 +40,12 @@ pub(super) fn retry_without_edges(
         if without.splices.is_err() || with.reports.iter().any(several) {
             return Ok(with);
         }
-        report.repairs.push(new_repair(
-            "blank-edge",
-            "a blank line at the edge of a hunk is not in the file and was ignored",
-        ));
+        let detail = "a blank line at the edge of a hunk is not in the file and was ignored";
+        report.repairs.push(new_repair("blank-edge", detail));
         return Ok(without);
     }
     // The blank edge moved the hunk away from the place that its line number states. Nothing shows which is right.
-    if stated(&without) && without.splices != with.splices {
+    if without.is_as_stated() && without.splices != with.splices {
         let path = &report.path;
         let message = format!(
             "a hunk of `{path}` fits one place as it is, and its stated place without a blank line at its edge"

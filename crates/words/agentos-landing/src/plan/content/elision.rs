@@ -42,10 +42,8 @@ pub(super) fn retry_in_pieces(
             .hint("write out the lines between, or split the hunk there")
             .into());
     }
-    report.repairs.push(new_repair(
-        "elision",
-        "lines left out of the context were taken from the file",
-    ));
+    let detail = "lines left out of the context were taken from the file";
+    report.repairs.push(new_repair("elision", detail));
     let mut of_pieces = settled.reports.into_iter();
     let mut reports: Vec<HunkReport> = Vec::with_capacity(hunks.len());
     for (old, pieces) in whole.reports.iter().zip(&pieces) {
@@ -139,11 +137,8 @@ fn cut_at_gaps<'a>(target: &TargetFile<'_>, hunk: &Hunk<'a>) -> Result<Option<Ve
     if !hunk.lines.iter().any(is_gap) {
         return Ok(Some(vec![hunk.clone()]));
     }
-    if hunk
-        .lines
-        .iter()
-        .any(|line| line.mark != LineMark::Context && is_elision(&line.text))
-    {
+    let is_changed_gap = |line: &HunkLine<'_>| line.mark != LineMark::Context && is_elision(&line.text);
+    if hunk.lines.iter().any(is_changed_gap) {
         return Ok(None);
     }
     // Only the first piece is at the stated line, and the lines of the others are unknown. Repairs are reported once,

@@ -13,10 +13,8 @@ use crate::{FileReport, Repair};
 
 /// Returns the marks and texts of a hunk, for comparison.
 pub(super) fn hunk_texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(LineMark, &'h [u8])> {
-    hunk.lines
-        .iter()
-        .map(|line| (line.mark, line.text.as_ref()))
-        .collect()
+    let texts = hunk.lines.iter().map(|line| (line.mark, line.text.as_ref()));
+    texts.collect()
 }
 
 pub(super) fn duplicate_repair() -> Repair {
@@ -48,12 +46,8 @@ pub(super) fn place_repeated(
     if all.len() == once.len() {
         return Ok(settled);
     }
-    let as_stated = settled
-        .reports
-        .iter()
-        .all(|hunk| hunk.rung == Some(crate::Rung::ExactStated));
     // A hunk that is found elsewhere than stated has lost its line, so two equal ones may be meant for two places.
-    if !as_stated {
+    if !settled.is_as_stated() {
         let each = placement::place_hunks(target, all)?;
         match (&each.splices, &settled.splices) {
             (Ok(_), Err(_)) => return Ok(each),
