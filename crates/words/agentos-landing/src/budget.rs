@@ -42,11 +42,11 @@ impl WorkBudget {
                 self.left.set(left);
                 Ok(())
             }
-            None => Err(Refusal::new(
-                RefusalCode::TooLarge,
-                "placing these edits takes more work than one answer is allowed",
-            )
-            .hint("send fewer edits at a time, each with more lines around it")),
+            None => {
+                let message = "placing these edits takes more work than one answer is allowed";
+                let refusal = Refusal::new(RefusalCode::TooLarge, message);
+                Err(refusal.hint("send fewer edits at a time, each with more lines around it"))
+            }
         }
     }
 }

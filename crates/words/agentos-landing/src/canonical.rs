@@ -123,11 +123,8 @@ impl<'t> ShownLines<'t> {
         let (old, new) = (lines(before).count(), lines(after).count());
         let same = |(a, b): &(&[u8], &[u8])| a == b;
         let head = lines(before).zip(lines(after)).take_while(same).count();
-        let tail = lines(before)
-            .rev()
-            .zip(lines(after).rev())
-            .take_while(same)
-            .count();
+        let ends = lines(before).rev().zip(lines(after).rev());
+        let tail = ends.take_while(same).count();
         let below = tail.min(old.min(new) - head).saturating_sub(context);
         let above = head.saturating_sub(context);
         let shown =

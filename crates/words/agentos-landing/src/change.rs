@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-use crate::file_change::PathStates;
+use crate::file_change::{PathState, PathStates};
 use crate::path::parent_dirs;
 use crate::{FileChange, FileMode, FileState, LineStats, RepoPath, canonical};
 
@@ -52,10 +52,8 @@ impl Change {
         if let Some(nowhere) = states.iter().find(|(_, old, new)| old.is_none() && new.is_none()) {
             return Err(ChangeError::Nowhere(nowhere.0.clone()));
         }
-        if let Some((link, _, _)) = states
-            .iter()
-            .find(|(_, old, new)| mixes_kinds(old.as_ref(), new.as_ref()))
-        {
+        let mixes = |(_, old, new): &&PathState| mixes_kinds(old.as_ref(), new.as_ref());
+        if let Some((link, _, _)) = states.iter().find(mixes) {
             return Err(ChangeError::Link(link.clone()));
         }
         // Equal states are dropped only after the checks above: a path that is listed twice is an error in any case.
@@ -93,12 +91,12 @@ impl Change {
     /// Returns the number of lines added and removed in the whole change.
     #[must_use]
     pub fn stats(&self) -> LineStats {
-        self.files
-            .iter()
-            .fold(LineStats::default(), |sum, file| LineStats {
-                added: sum.added + file.stats.added,
-                removed: sum.removed + file.stats.removed,
-            })
+        let mut sum = LineStats::default();
+        for FileChange { stats, .. } in &self.files {
+            sum.added += stats.added;
+            sum.removed += stats.removed;
+        }
+        sum
     }
 
     /// Returns the change that undoes this one.
@@ -106,12 +104,9 @@ impl Change {
     /// # Errors
     /// Fails if the inverse cannot be expressed; see [`Change::new`].
     pub fn inverse(&self) -> Result<Self, ChangeError> {
-        Self::new(
-            self.files
-                .iter()
-                .map(|file| (file.path.clone(), file.new.clone(), file.old.clone()))
-                .collect(),
-        )
+        let files = self.files.iter();
+        let undone = files.map(|file| (file.path.clone(), file.new.clone(), file.old.clone()));
+        Self::new(undone.collect())
     }
 }
 

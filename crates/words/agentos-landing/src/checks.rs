@@ -104,10 +104,8 @@ impl PathChecker<'_> {
     fn check_collision(&mut self, path: &RepoPath) -> Result<(), StopReason> {
         let full = path.as_str();
         for part in parent_dirs(full).chain([full]) {
-            if let Some(other) = self
-                .clash_among_created(part)
-                .or_else(|| self.long_name_among_created(part))
-            {
+            let clash = self.clash_among_created(part);
+            if let Some(other) = clash.or_else(|| self.long_name_among_created(part)) {
                 return Err(collision_refusal(path, &other).into());
             }
             // A name that the base already has is no new name: two tracked files that differ only by case stay
@@ -124,10 +122,8 @@ impl PathChecker<'_> {
     }
 
     fn clash_among_created(&mut self, part: &str) -> Option<String> {
-        let made = self
-            .created
-            .entry(name_skeleton(part))
-            .or_insert_with(|| part.to_owned());
+        let made = self.created.entry(name_skeleton(part));
+        let made = made.or_insert_with(|| part.to_owned());
         (made != part).then(|| made.clone())
     }
 

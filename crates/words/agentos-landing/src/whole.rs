@@ -264,11 +264,9 @@ pub(crate) fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
 fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
     /// Fewer lines may well be removed at an end.
     const ENOUGH: usize = 3;
+    let first_new = lines.iter().find(|line| line.is_new());
     let begins_inside = lines.first().is_some_and(|line| line.mark == LineMark::Remove)
-        && lines
-            .iter()
-            .find(|line| line.mark != LineMark::Remove)
-            .is_some_and(|line| line.mark == LineMark::Context && has_text(&line.text));
+        && first_new.is_some_and(|line| line.mark == LineMark::Context && has_text(&line.text));
     let gone = lines.iter().filter(|line| line.mark == LineMark::Remove).count();
     let old = lines.iter().filter(|line| line.is_old()).count();
     let only_goes = lines.iter().all(|line| line.mark != LineMark::Add);
@@ -289,11 +287,9 @@ fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]>
     let is = |mark: LineMark| move |line: &&HunkLine<'_>| line.mark == mark;
     let stay = lines.iter().rev().take_while(is(LineMark::Context)).count();
     let (above, end) = lines.split_at(lines.len() - stay);
-    let changed = above
-        .iter()
-        .rev()
-        .take_while(|line| line.mark != LineMark::Context);
-    let (above, changed) = above.split_at(above.len() - changed.count());
+    let is_changed = |line: &&HunkLine<'_>| line.mark != LineMark::Context;
+    let changed = above.iter().rev().take_while(is_changed).count();
+    let (above, changed) = above.split_at(above.len() - changed);
     let gone = changed.iter().filter(is(LineMark::Remove));
     let both: Vec<&HunkLine<'_>> = gone.clone().chain(end).collect();
     let stands = |window: &[&HunkLine<'_>]| window.iter().zip(end).all(|(one, other)| one.text == other.text);

@@ -38,11 +38,7 @@ pub(super) fn apply_delta(old: &[u8], delta: &[u8], most: usize) -> Result<Vec<u
             }
         }
     }
-    if new.len() == size {
-        Ok(new)
-    } else {
-        Err(BinaryFault::Damaged)
-    }
+    (new.len() == size).then_some(new).ok_or(BinaryFault::Damaged)
 }
 
 /// Reads a size: seven bits a byte, the lowest first. Returns `None` if it does not end or is too large.

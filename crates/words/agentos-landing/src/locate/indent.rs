@@ -7,7 +7,7 @@
 
 use super::key::{MatchLevel, indent_key};
 use crate::parse::{Hunk, HunkLine, LineMark};
-use crate::text::{FileLines, leading_blanks, trim};
+use crate::text::{FileLines, is_blank, leading_blanks, split_run, trim};
 
 /// Rule for the difference.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -183,8 +183,7 @@ impl IndentShift {
 
     /// Applies the rule to an added line. Returns `None` if it cannot hold for that line.
     pub(crate) fn apply_to(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let blanks = leading_blanks(text);
-        let rest = text.get(blanks.len()..).unwrap_or_default();
+        let (blanks, rest) = split_run(text, is_blank);
         let converts = matches!(self, Self::ToTabs(_) | Self::ToSpaces(_));
         // A blank line may have lost its indentation everywhere, so the rule must not add any.
         if rest.is_empty() && !converts {
@@ -196,10 +195,8 @@ impl IndentShift {
             Self::Shallower(extra) => text.strip_prefix(extra.as_slice()).map(<[u8]>::to_vec),
             Self::ToTabs(width) => {
                 let columns = count_columns(blanks, *width);
-                let mut out = vec![b'\t'; columns / width];
-                out.resize(out.len() + columns % width, b' ');
-                out.extend_from_slice(rest);
-                Some(out)
+                let (tabs, spaces) = (vec![b'\t'; columns / width], vec![b' '; columns % width]);
+                Some([&tabs, &spaces, rest].concat())
             }
             Self::Aligned(_) => (blanks.is_empty() || blanks.contains(&b'\t')).then(|| text.to_vec()),
             // A line that uses the file's kind of blanks was not damaged.
@@ -209,9 +206,8 @@ impl IndentShift {
             Self::LostBlank { bare } if blanks.is_empty() => (!bare).then(|| text.to_vec()),
             Self::LostBlank { .. } => Some([b" ", text].concat()),
             Self::ToSpaces(width) => {
-                let mut out = vec![b' '; count_columns(blanks, *width)];
-                out.extend_from_slice(rest);
-                Some(out)
+                let spaces = vec![b' '; count_columns(blanks, *width)];
+                Some([&spaces, rest].concat())
             }
         }
     }

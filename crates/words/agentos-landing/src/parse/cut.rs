@@ -297,15 +297,8 @@ impl<'a> AnswerWalk<'_, 'a> {
             }) if blocks::only_fences(&self.lines, lines.end, at) => title.clone(),
             Some(_) | None => None,
         });
-        self.push(
-            SegmentKind::Block {
-                title,
-                middle: middle - at,
-            },
-            at,
-            end + 1,
-            b"",
-        )
+        let middle = middle - at;
+        self.push(SegmentKind::Block { title, middle }, at, end + 1, b"")
     }
 
     /// Handles an answer that is one JSON string.

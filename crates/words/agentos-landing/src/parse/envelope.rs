@@ -35,10 +35,8 @@ pub(super) fn read<'a>(
         .find(|line| file_line(trim(line)).is_some())
     {
         let line = crate::text::excerpt(line, 120);
-        return Err(
-            malformed(format!("the line `{line}` is below the end of its patch"))
-                .hint("begin the patch with `*** Begin Patch` and end it with `*** End Patch`"),
-        );
+        let refusal = malformed(format!("the line `{line}` is below the end of its patch"));
+        return Err(refusal.hint("begin the patch with `*** Begin Patch` and end it with `*** End Patch`"));
     }
     // Without a begin line no end line is required, so only the last line can show that the answer was cut off.
     if !begun && at_end {
@@ -85,16 +83,12 @@ pub(super) fn opens_envelope(text: &[u8]) -> bool {
 
 /// Refuses an answer without an end line that ends in a changed line without a line ending: it may have been cut off.
 fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
-    let last = parsed
-        .files
-        .last()
-        .and_then(|edit| edit.hunks().last()?.lines.last());
-    let changes = last.is_some_and(|line| line.mark != LineMark::Context);
+    let last = parsed.files.last().and_then(|edit| edit.hunks().last());
+    let line = last.and_then(|hunk| hunk.lines.last());
+    let changes = line.is_some_and(|line| line.mark != LineMark::Context);
     if cursor.is_done() && cursor.lacks_final_newline() && changes {
-        return Err(
-            malformed("the answer ends inside a hunk: it may have been cut off")
-                .hint("end the patch with `*** End Patch`"),
-        );
+        let refusal = malformed("the answer ends inside a hunk: it may have been cut off");
+        return Err(refusal.hint("end the patch with `*** End Patch`"));
     }
     Ok(())
 }

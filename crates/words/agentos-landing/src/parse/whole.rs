@@ -75,9 +75,8 @@ pub(super) fn read_files<'a>(
                     let name = shown_name(name);
                     let message =
                         format!("a block below `{name}` could be a new file of that name, or an example");
-                    return Err(
-                        ambiguous(message).hint("write the name of a new file as `name`, or give a diff")
-                    );
+                    let hint = "write the name of a new file as `name`, or give a diff";
+                    return Err(ambiguous(message).hint(hint));
                 }
                 parsed.notes.push("a block without a path was skipped".to_owned());
                 None

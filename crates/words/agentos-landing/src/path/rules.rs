@@ -109,17 +109,13 @@ pub(super) fn check_view_path(path: &str) -> Result<(), Refusal> {
 /// Checks the length of a path, and that it is one line.
 fn check_characters(path: &str) -> Result<(), Refusal> {
     if path.len() > MAX_PATH {
-        return Err(Refusal::new(
-            RefusalCode::ReservedName,
-            "a path is longer than any system can open",
-        ));
+        let message = "a path is longer than any system can open";
+        return Err(Refusal::new(RefusalCode::ReservedName, message));
     }
     let is_control = |character: char| character.is_control() && character != '\t';
     if path.chars().any(is_control) {
-        return Err(
-            Refusal::new(RefusalCode::Encoding, "a path has control characters in it")
-                .hint("name the file without them"),
-        );
+        let refusal = Refusal::new(RefusalCode::Encoding, "a path has control characters in it");
+        return Err(refusal.hint("name the file without them"));
     }
     Ok(())
 }

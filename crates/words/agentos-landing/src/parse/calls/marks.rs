@@ -126,13 +126,11 @@ fn read_marked(
             return Some(Err(cut_call()));
         };
         // DeepSeek writes `function` as the type, and the name behind the separator.
-        let name = between.split_whitespace().next().or(name);
-        calls.push(
-            match (name.map(clean_name).filter(|name| !name.is_empty()), value) {
-                (Some(name), Value::Object(arguments)) => RawCall::Named(name, arguments),
-                (_, value) => RawCall::Value(value),
-            },
-        );
+        let name = between.split_whitespace().next().or(name).map(clean_name);
+        calls.push(match (name.filter(|name| !name.is_empty()), value) {
+            (Some(name), Value::Object(arguments)) => RawCall::Named(name, arguments),
+            (_, value) => RawCall::Value(value),
+        });
         line = end;
         let left = lines
             .get(end)
@@ -242,11 +240,8 @@ fn read_arguments(name: &str, inner: &str) -> Result<Map<String, Value>, Refusal
     if inner.starts_with('{') {
         return serde_json::from_str(inner).map_err(|_| cut_call());
     }
-    let broken = || {
-        let message =
-            format!("the call of `{name}` has text outside its arguments, or has one without an end");
-        malformed(message)
-    };
+    let message = format!("the call of `{name}` has text outside its arguments, or has one without an end");
+    let broken = || malformed(message.as_str());
     let mut rest = inner;
     let mut found = Map::new();
     let mut key_above = None;

@@ -262,8 +262,6 @@ fn refuse_json_file(title: &PathTitle) -> Option<Refusal> {
     }
     let path = shown_name(&title.path);
     let message = format!("the JSON below `{path}` could be that file, or edits to apply");
-    Some(
-        ambiguous(message)
-            .hint("give such a file as a diff that adds it; give edits without a file's name above them"),
-    )
+    let hint = "give such a file as a diff that adds it; give edits without a file's name above them";
+    Some(ambiguous(message).hint(hint))
 }
