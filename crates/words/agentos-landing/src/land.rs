@@ -161,10 +161,8 @@ fn refuse_if_escaped(
     }
     let message = "the answer may be HTML-escaped: it lands as written, and with another result when decoded";
     let refusal = ambiguous(message);
-    refuse(
-        landed.report,
-        refusal.hint("send plain text, with context that has `<`, `>` or `&` in it"),
-    )
+    let refusal = refusal.hint("send plain text, with context that has `<`, `>` or `&` in it");
+    refuse(landed.report, refusal)
 }
 
 /// Returns true if the change adds entities to files that had none, and no raw mark near the edit shows that entities
@@ -239,7 +237,7 @@ fn land_parts(
     report.files = outcome.reports;
     // The states exist only if every part landed, or enough of them for a partial landing.
     let states = outcome.states.ok_or_else(|| first_refusal(report))?;
-    report.partial = outcome.partial;
+    report.partial = report.files.iter().any(FileReport::has_refusal);
     if report.partial {
         report.notes.extend(left_out_notes(&report.files));
     }

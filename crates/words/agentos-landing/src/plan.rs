@@ -25,21 +25,9 @@ pub(crate) struct PlanOutcome {
     pub reports: Vec<FileReport>,
     /// New states. `None` unless everything has its place, or enough of it for a requested partial landing.
     pub states: Option<PathStates>,
-    /// True if something was left out.
-    pub partial: bool,
 }
 
 impl PlanOutcome {
-    /// Creates an outcome that leaves nothing out.
-    pub(crate) fn new(reports: Vec<FileReport>, states: Option<PathStates>) -> Self {
-        let partial = false;
-        Self {
-            reports,
-            states,
-            partial,
-        }
-    }
-
     /// Returns the refusals of files.
     pub(crate) fn refusals(&self) -> impl Iterator<Item = &Refusal> {
         self.reports.iter().filter_map(|report| report.refusal.as_ref())
@@ -114,11 +102,8 @@ pub(crate) fn plan_parts(
     let partial = reports.iter().any(FileReport::has_refusal);
     let enough =
         !partial || (context.options.partial && !states.is_empty() && reports.iter().all(may_be_left_out));
-    Ok(PlanOutcome {
-        reports,
-        states: enough.then_some(states),
-        partial,
-    })
+    let states = enough.then_some(states);
+    Ok(PlanOutcome { reports, states })
 }
 
 /// Distinguishes a header from a body line that looks like one: removing the line `-- a/x` from a file is written

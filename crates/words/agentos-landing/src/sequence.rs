@@ -247,7 +247,8 @@ fn land_in_turn(
         reports.extend(outcome.reports);
         // One step without a place ends this reading, with the reports up to it.
         let Some(states) = outcome.states else {
-            return Ok(Some(PlanOutcome::new(reports, None)));
+            let states = None;
+            return Ok(Some(PlanOutcome { reports, states }));
         };
         if repeated.contains(&at) {
             let sizes = states.iter().flat_map(|(_, old, new)| [old, new]).flatten();
@@ -263,7 +264,8 @@ fn land_in_turn(
             first.is_none_or(|first| first.content != seen.content)
         });
     }
-    Ok(Some(PlanOutcome::new(reports, Some(now.into_states()))))
+    let states = Some(now.into_states());
+    Ok(Some(PlanOutcome { reports, states }))
 }
 
 /// Refuses the outcome for this reason.
@@ -273,5 +275,6 @@ fn refuse_outcome(mut outcome: PlanOutcome, code: RefusalCode, message: &str) ->
         report.refusal =
             Some(refusal.hint("give all edits of a file in one diff, made for the file as it is"));
     }
-    PlanOutcome::new(outcome.reports, None)
+    outcome.states = None;
+    outcome
 }
