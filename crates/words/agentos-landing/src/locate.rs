@@ -426,10 +426,9 @@ fn place_of_run(
 ) -> Option<HunkPlace> {
     let lines = target.lines().get(start..start.checked_add(one.old.len())?)?;
     Some(HunkPlace {
-        start,
         level,
         shift: indent::find_shift(level, &one.old, lines, one.hunk.marked)?,
-        others: 0,
+        ..HunkPlace::exact(start)
     })
 }
 

@@ -282,11 +282,8 @@ fn missing_path(path: &RepoPath, base: &dyn Base, deletes: bool) -> Result<StopR
     let near = base.paths_ending_with(name, SHOWN)?;
     // Nothing of this name anywhere: the deletion was made before. With a similar path, the name may be wrong.
     if deletes && near.is_empty() {
-        return Ok(refuse_path(
-            RefusalCode::Empty,
-            path,
-            "does not exist, so there is nothing to delete",
-        ));
+        let what = "does not exist, so there is nothing to delete";
+        return Ok(refuse_path(RefusalCode::Empty, path, what));
     }
     let mut refusal = about_path(RefusalCode::DoesNotApply, path, "is not in the repository");
     if !near.is_empty() {

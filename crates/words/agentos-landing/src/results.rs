@@ -77,14 +77,11 @@ fn check_file(file: &FileChange, dialect: Dialect) -> Result<(), Refusal> {
             .map(|line| trim_end(split_ending(line).text))
             .collect::<Vec<_>>()
     });
-    let edits = line_edits(&old, &added);
-    let runs: Vec<ChangedRun<'_>> = edits
-        .into_iter()
-        .map(|edit| ChangedRun {
-            removed: old.get(edit.old).unwrap_or_default(),
-            added: added.get(edit.new).unwrap_or_default(),
-        })
-        .collect();
+    let runs = line_edits(&old, &added).into_iter().map(|edit| ChangedRun {
+        removed: old.get(edit.old).unwrap_or_default(),
+        added: added.get(edit.new).unwrap_or_default(),
+    });
+    let runs: Vec<ChangedRun<'_>> = runs.collect();
     let path = file.path.as_str();
     check_conflicts(path, base, &new.content, &runs)?;
     check_wrappers(path, base, &new.content, &runs)?;
@@ -130,11 +127,8 @@ fn check_conflicts(path: &str, old: &[u8], new: &[u8], runs: &[ChangedRun<'_>]) 
     }
     let page = is_page(path.as_bytes());
     let lower = path.to_lowercase();
-    let has = |list| {
-        lower
-            .split(|mark: char| !mark.is_alphanumeric())
-            .any(|word| is_in(list, word))
-    };
+    let words = || lower.split(|mark: char| !mark.is_alphanumeric());
+    let has = |list| words().any(|word| is_in(list, word));
     if count_conflicts(old, false) > 0
         || count_conflicts(new, page) == 0
         || has(PURPOSES)

@@ -60,10 +60,7 @@ pub(crate) fn changed_content(
             *first = &marked;
         }
     }
-    let hunk = Hunk {
-        lines: pair_lines(&texts, &wanted),
-        ..Hunk::default()
-    };
+    let hunk = Hunk::of_lines(pair_lines(&texts, &wanted));
     check_claim(path, &hunk.lines, claim)?;
     let starts = line_starts(base);
     let old = FileLines::new(base, &starts);

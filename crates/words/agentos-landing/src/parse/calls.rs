@@ -282,9 +282,8 @@ impl FoundCalls {
                     let path = text_of(edit, PATH).or_else(|| text(PATH)).map(str::trim);
                     let (Some(path), Some(old), Some(new)) = (path, text_of(edit, OLD), text_of(edit, NEW))
                     else {
-                        return Err(malformed(
-                            "an edit in the list of a tool call has no path, no old or no new text",
-                        ));
+                        let message = "an edit in the list of a tool call has no path, no old or no new text";
+                        return Err(malformed(message));
                     };
                     let count = edit.as_object().map_or(PlaceCount::One, places);
                     self.edits.push(replace(path, old, new, count));
@@ -315,10 +314,8 @@ impl FoundCalls {
             }
             (None, None, Some(_) | None, None) => return self.skip(called),
             (_, _, _, _) => {
-                let message = format!(
-                    "a tool call about `{}` cannot be read in one way",
-                    shown_name(path)
-                );
+                let path = shown_name(path);
+                let message = format!("a tool call about `{path}` cannot be read in one way");
                 return Err(malformed(message));
             }
         }

@@ -57,10 +57,8 @@ fn index_line(extended: &mut GitHeaders, rest: &str) -> Result<(), Refusal> {
     let ids = words.next().and_then(|ids| ids.split_once(".."));
     let is_id = |id: &str| (4..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     if let Some((old, new)) = ids.filter(|(old, new)| is_id(old) && is_id(new)) {
-        set_once(
-            &mut extended.index,
-            (old.to_ascii_lowercase(), new.to_ascii_lowercase()),
-        )?;
+        let ids = (old.to_ascii_lowercase(), new.to_ascii_lowercase());
+        set_once(&mut extended.index, ids)?;
     }
     match words.next() {
         Some(mode) => set_once(&mut extended.index_mode, mode.to_owned()),

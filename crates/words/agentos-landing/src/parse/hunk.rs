@@ -184,11 +184,8 @@ pub(crate) fn read_body<'a>(
     }
     for index in start..cut {
         let Some(line) = cursor.line(index) else { break };
-        push_line(
-            &mut hunk,
-            line,
-            cursor.ends_in_cr(index) && !around.crlf_transport,
-        );
+        let cr = cursor.ends_in_cr(index) && !around.crlf_transport;
+        push_line(&mut hunk, line, cr);
     }
     cursor.at = end;
     hunk

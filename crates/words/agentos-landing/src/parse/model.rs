@@ -321,6 +321,14 @@ impl<'a> FileEdit<'a> {
 }
 
 impl<'a> Hunk<'a> {
+    /// Creates a hunk of these lines, without a stated place.
+    pub(crate) fn of_lines(lines: Vec<HunkLine<'a>>) -> Self {
+        Self {
+            lines,
+            ..Self::default()
+        }
+    }
+
     /// Returns the lines that the base must have.
     pub(crate) fn old_lines(&self) -> impl Iterator<Item = &HunkLine<'a>> {
         self.lines.iter().filter(|line| line.is_old())

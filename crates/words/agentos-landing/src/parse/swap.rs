@@ -29,10 +29,7 @@ impl TextSwap {
     /// Reads the edit from all lines of the answer.
     pub(super) fn read<'a>(&self, lines: &[TextLine<'a>]) -> FileEdit<'a> {
         let texts = |range: &Range<usize>| texts_of(lines.get(range.clone()).unwrap_or_default());
-        let hunk = Hunk {
-            lines: pair_lines(&texts(&self.old), &texts(&self.new)),
-            ..Hunk::default()
-        };
+        let hunk = Hunk::of_lines(pair_lines(&texts(&self.old), &texts(&self.new)));
         FileEdit::of_hunk(Dialect::SearchReplace, &self.title.path, hunk)
     }
 }

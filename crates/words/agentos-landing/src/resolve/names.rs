@@ -69,13 +69,11 @@ fn below_container(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<Resolv
         }
     }
     let Some(found) = found else { return Ok(None) };
+    let detail = "the name is an absolute path, and one end of it is in the repository";
     Ok(Some(ResolvedNames {
         path: check_name(found.as_bytes(), base)?,
         from: None,
-        repairs: vec![new_repair(
-            "container-path",
-            "the name is an absolute path, and one end of it is in the repository",
-        )],
+        repairs: vec![new_repair("container-path", detail)],
     }))
 }
 

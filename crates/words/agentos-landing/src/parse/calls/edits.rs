@@ -5,19 +5,14 @@
 use std::borrow::Cow;
 
 use crate::Dialect;
-use crate::parse::model::{
-    FileClaim, FileEdit, Hunk, HunkLine, LineMark, PlaceCount, StatedLines, TextReplacement,
-};
+use crate::parse::model::{FileClaim, FileEdit, Hunk, HunkLine, LineMark, PlaceCount, TextReplacement};
 use crate::parse::pair::pair_lines;
 use crate::text::{LineEnding, split_lines, texts_of};
 
 /// Returns the edit that replaces one text, in one place or in several.
 pub(super) fn replace(path: &str, old: &str, new: &str, count: PlaceCount) -> FileEdit<'static> {
     let [old_lines, new_lines] = [old, new].map(|text| texts_of(&split_lines(text.as_bytes())));
-    let mut hunk = Hunk {
-        lines: pair_lines(&old_lines, &new_lines),
-        ..Hunk::default()
-    };
+    let mut hunk = Hunk::of_lines(pair_lines(&old_lines, &new_lines));
     // An empty search text occurs everywhere; it marks a new file.
     if !old.is_empty() {
         hunk.inline = Some(TextReplacement {
@@ -54,16 +49,8 @@ pub(super) fn whole_file(path: &str, text: &str, claim: FileClaim) -> FileEdit<'
 pub(super) fn insert(path: &str, line: u64, text: &str) -> FileEdit<'static> {
     let mut lines = added_lines(text);
     lines.iter_mut().for_each(|line| line.no_newline = false);
-    let stated = StatedLines {
-        old_start: Some(line),
-        old_count: Some(0),
-        ..StatedLines::default()
-    };
-    let hunk = Hunk {
-        stated,
-        lines,
-        ..Hunk::default()
-    };
+    let mut hunk = Hunk::of_lines(lines);
+    (hunk.stated.old_start, hunk.stated.old_count) = (Some(line), Some(0));
     FileEdit::of_hunk(Dialect::JsonEdits, path.as_bytes(), hunk)
 }
 
