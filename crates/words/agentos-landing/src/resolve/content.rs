@@ -9,8 +9,8 @@ use super::{LINK, PathAction, ResolvedPart, StopReason, refuse_path};
 use crate::binary::{BinaryFault, unpack_data};
 use crate::canonical::blob_id;
 use crate::link::check_link;
-use crate::parse::{BinaryPart, FileEdit, Hunk, LineMark, new_repair};
-use crate::{FileMode, RefusalCode};
+use crate::parse::{BinaryPart, FileEdit, Hunk, LineMark};
+use crate::{FileMode, RefusalCode, Repair};
 
 /// Id that git writes for no content.
 const NO_ID: &str = "0000000000000000000000000000000000000000";
@@ -72,8 +72,10 @@ fn link_target(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<Arc<[
     };
     let target: Arc<[u8]> = Arc::from(new.text.as_ref());
     if !new.no_newline {
-        let detail = "the target of a link has no final newline";
-        resolved.repairs.push(new_repair("link-newline", detail));
+        resolved.repairs.push(Repair {
+            kind: "link-newline".to_owned(),
+            detail: "the target of a link has no final newline".to_owned(),
+        });
     }
     let (code, what) = match old {
         Some(old) if *old == target => (RefusalCode::Empty, "is a link with this target already"),
