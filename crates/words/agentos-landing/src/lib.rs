@@ -24,8 +24,8 @@
 //! | 14 other readings | `readings`, in the order of its table | only after a refusal: 1 to 13 for the answer with one damage undone |
 //! | 15 a part of it | `land` | only if requested: 1 to 13 without the hunks that have no place |
 //!
-//! `context` has what all steps are given, and `limits` how large an answer may be. `findings` and `result_facts` state facts that policy judges. `report`,
-//! `refusal` and `feedback` are how the outcome is reported.
+//! `context` has what all steps are given, and `limits` how large an answer may be. `findings` and `result_facts` state
+//! facts that policy judges. `report`, `refusal` and `feedback` are how the outcome is reported.
 
 mod applied;
 mod base;
