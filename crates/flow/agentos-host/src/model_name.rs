@@ -157,7 +157,7 @@ impl ModelNames {
                     "`{id}` is the model `{rest}` of `{provider}`, and also a model of `{usual}`, which is asked if no provider is named"
                 ))
                 .hint(format!(
-                    "write `-p {provider} --model {rest}`, or `-p {usual} --model {id}`"
+                    "write `-p {provider}/{rest}`, or `-p {usual}/{id}`"
                 )))
             }
             None => Ok(Some(self.resolve_alias(found))),
@@ -371,14 +371,14 @@ mod tests {
                 Some("openai/gpt-4o-mini"),
                 Some("router"),
                 "`openai/gpt-4o-mini` is the model `gpt-4o-mini` of `openai`, and also a model of `router`, which is asked if no \
-                 provider is named; write `-p openai --model gpt-4o-mini`, or `-p router --model openai/gpt-4o-mini`",
+                 provider is named; write `-p openai/gpt-4o-mini`, or `-p router/openai/gpt-4o-mini`",
             ),
             (
                 None,
                 Some("openai/o3"),
                 Some("openrouter/openai/o3"),
                 "`openai/o3` is the model `o3` of `openai`, and also a model of `openrouter`, which is asked if no provider is \
-                 named; write `-p openai --model o3`, or `-p openrouter --model openai/o3`",
+                 named; write `-p openai/o3`, or `-p openrouter/openai/o3`",
             ),
             // Nothing named.
             (

@@ -205,9 +205,11 @@ impl Look<'_> {
             Some(LookFault::Status(status @ (401 | 403))) => EffectError::new(
                 Cause::Tool,
                 "no-server",
-                format!("the server at {address} wants a key (status {status}), and none is sent to a new address"),
+                format!(
+                    "the server at {address} wants a key (status {status}), and none is sent to a new address"
+                ),
             )
-            .hint("`agentos profile init NAME --base-url URL` adds it, and `agentos tool auth set -p NAME` stores its key"),
+            .hint("make a profile with this address, and store the key for it"),
             Some(LookFault::Status(_) | LookFault::NoJson) | None => EffectError::new(
                 Cause::Tool,
                 "no-server",
