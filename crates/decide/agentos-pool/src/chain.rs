@@ -11,6 +11,8 @@ use crate::PoolFault;
 
 /// Largest number of hops of one turn: attempts after the first.
 pub const MOST_HOPS: usize = 5;
+/// Largest number of times that a member's failed call is sent again.
+const MOST_RETRIES: u32 = 10;
 /// Longest alias, in bytes.
 const LONGEST_ALIAS: usize = 64;
 
@@ -32,6 +34,12 @@ pub struct ChainPlaces {
 pub fn check_pool(pool: &PoolFile) -> Result<(), PoolFault> {
     if pool.members.is_empty() {
         return Err(PoolFault::EmptyPool);
+    }
+    if let Some(found) = pool.retries.filter(|retries| *retries > MOST_RETRIES) {
+        return Err(PoolFault::TooManyRetries {
+            found,
+            most: MOST_RETRIES,
+        });
     }
     let mut aliases = BTreeSet::new();
     for member in &pool.members {

@@ -25,6 +25,14 @@ pub enum PoolFault {
     /// `fallback` names a member twice.
     #[error("`fallback` names `{0}` twice: a member is asked once in a turn")]
     RepeatedFallback(String),
+    /// A failed call would be sent again too often.
+    #[error("`retries` is {found}; at most {most} are possible")]
+    TooManyRetries {
+        /// Number that is stated.
+        found: u32,
+        /// Largest number.
+        most: u32,
+    },
     /// Fallbacks of another program's models lead back to one of them.
     #[error("the fallbacks of the models lead in a circle: {}", .0.join(" → "))]
     FallbackCircle(Vec<String>),

@@ -16,6 +16,9 @@ use serde_json::Value;
 use super::{ImportedPool, list_entries, text_of};
 use crate::{MOST_HOPS, PoolFault, name_alias};
 
+/// Longest circle that is found. No file that a person wrote has a longer chain.
+const SHOWN_CIRCLE: usize = 64;
+
 /// Adds the chains of a document to the pool.
 ///
 /// # Errors
@@ -36,55 +39,56 @@ pub(super) fn read_fallback(
             chains.collect()
         }
         Some(chain) => {
-            let (chain, notes) = take_chain(None, &strings_in(chain), renamed);
-            imported.notes.extend(notes);
+            let (chain, note) = take_chain(None, &strings_in(chain), renamed);
+            imported.notes.extend(note);
             imported.pool.fallback = Some(chain).filter(|chain| !chain.is_empty());
             return Ok(());
         }
         None => chains_of_entries(value)?,
     };
-    let first = imported.pool.members.first().map(|member| member.alias.clone());
-    let default = imported.pool.default.clone().or(first).unwrap_or_default();
-    for (name, chain) in &chains {
-        let Some(alias) = renamed.get(name) else { continue };
-        let (chain, notes) = take_chain(Some(alias), chain, renamed);
-        imported.notes.extend(notes);
-        let chain = Some(chain).filter(|chain| !chain.is_empty());
-        if *alias == default {
-            imported.pool.fallback = chain;
-        } else if let Some(member) = imported
-            .pool
-            .members
-            .iter_mut()
-            .find(|member| member.alias == *alias)
-        {
-            member.fallback = chain;
-        }
+    if chains.is_empty() {
+        return Ok(());
+    }
+    let names: BTreeMap<&String, &String> = renamed.iter().map(|(name, alias)| (alias, name)).collect();
+    for member in &mut imported.pool.members {
+        let chain = names.get(&member.alias).and_then(|name| chains.get(*name));
+        let (chain, note) = take_chain(Some(&member.alias), chain.map_or(&[], Vec::as_slice), renamed);
+        imported.notes.extend(note);
+        // A model without a chain has none here either: nobody else is asked.
+        member.fallback = Some(chain);
     }
     Ok(())
 }
 
-/// Returns the members of a chain, and a note about each name that was left out.
+/// Returns the members of a chain, and a note about the names that were left out.
 fn take_chain(
     of: Option<&str>,
     names: &[String],
     renamed: &BTreeMap<String, String>,
-) -> (Vec<String>, Vec<String>) {
-    let (mut chain, mut notes, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
-    let whose = of.map_or_else(|| "the pool's chain".to_owned(), |alias| format!("`{alias}`"));
+) -> (Vec<String>, Option<String>) {
+    let (mut chain, mut left_out, mut taken) = (Vec::new(), Vec::new(), BTreeSet::new());
     for name in names {
         match renamed.get(&name_alias(name)) {
-            None => notes.push(format!(
-                "{whose}: the fallback `{name}` is no model of the file, and was left out"
-            )),
-            Some(alias) if chain.len() == MOST_HOPS && taken.insert(alias) => {
-                notes.push(format!("{whose}: the fallback `{alias}` was left out: a turn is passed on at most {MOST_HOPS} times"));
-            }
-            Some(alias) if of != Some(alias) && taken.insert(alias) => chain.push(alias.clone()),
-            Some(_) => {}
+            Some(alias) if of == Some(alias) || !taken.insert(alias) => {}
+            Some(alias) if chain.len() < MOST_HOPS => chain.push(alias.clone()),
+            Some(_) | None => left_out.push(format!("`{name}`")),
         }
     }
-    (chain, notes)
+    let whose = of.map_or_else(|| "the pool's chain".to_owned(), |alias| format!("`{alias}`"));
+    let shown = left_out
+        .iter()
+        .take(MOST_HOPS)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    let note = (!left_out.is_empty()).then(|| {
+        format!(
+            "{whose}: of its fallbacks, {} were left out, because the file has no such model or a turn is passed on at most {MOST_HOPS} times: \
+             {shown}",
+            left_out.len()
+        )
+    });
+    (chain, note)
 }
 
 /// Reads the chain of each entry, by its name.
@@ -95,11 +99,12 @@ fn chains_of_entries(value: &Value) -> Result<BTreeMap<String, Vec<String>>, Poo
         Some((name_alias(name), *entry))
     });
     let named: BTreeMap<String, &Value> = named.collect();
+    refuse_circle(&named)?;
     let mut chains = BTreeMap::new();
     for (name, entry) in &named {
         let own = entry.get("fallback").map(strings_in).unwrap_or_default();
         let chain = match own.is_empty() {
-            true => follow_aliases(name, &named)?,
+            true => follow_aliases(name, &named),
             false => own,
         };
         if !chain.is_empty() {
@@ -109,23 +114,41 @@ fn chains_of_entries(value: &Value) -> Result<BTreeMap<String, Vec<String>>, Poo
     Ok(chains)
 }
 
-/// Follows `fallback_alias` from an entry on.
-fn follow_aliases(from: &str, named: &BTreeMap<String, &Value>) -> Result<Vec<String>, PoolFault> {
-    let mut way = vec![from.to_owned()];
-    loop {
-        let entry = way.last().and_then(|last| named.get(last));
-        let next = entry.and_then(|entry| text_of(entry, &["fallback_alias"]));
-        // A chain that is longer than any turn needs no further look: its circle is found from an entry of the circle.
-        let Some(next) = next.map(name_alias).filter(|_| way.len() <= named.len()) else {
-            way.remove(0);
-            return Ok(way);
-        };
-        if let Some(start) = way.iter().position(|known| *known == next) {
-            let circle = way.into_iter().skip(start);
-            return Err(PoolFault::FallbackCircle(circle.chain([next]).collect()));
-        }
+/// Follows `fallback_alias` from an entry on, as far as a turn can be passed on.
+fn follow_aliases(from: &str, named: &BTreeMap<String, &Value>) -> Vec<String> {
+    let mut way: Vec<String> = Vec::new();
+    while way.len() < MOST_HOPS
+        && let Some(next) = next_alias(way.last().map_or(from, String::as_str), named)
+    {
         way.push(next);
     }
+    way
+}
+
+fn next_alias(name: &str, named: &BTreeMap<String, &Value>) -> Option<String> {
+    text_of(named.get(name)?, &["fallback_alias"]).map(name_alias)
+}
+
+/// Refuses a circle of `fallback_alias`. Each entry is visited once, because each has at most one next entry.
+fn refuse_circle(named: &BTreeMap<String, &Value>) -> Result<(), PoolFault> {
+    let mut visited = BTreeSet::new();
+    for name in named.keys() {
+        let mut way = vec![name.clone()];
+        while let Some(next) = way.last().and_then(|last| next_alias(last, named)) {
+            if let Some(start) = way.iter().position(|known| *known == next) {
+                let circle = way.into_iter().skip(start);
+                return Err(PoolFault::FallbackCircle(
+                    circle.chain([next]).take(SHOWN_CIRCLE).collect(),
+                ));
+            }
+            if visited.contains(&next) || way.len() == SHOWN_CIRCLE {
+                break;
+            }
+            way.push(next);
+        }
+        visited.extend(way);
+    }
+    Ok(())
 }
 
 /// Returns a text, or all texts of a list or an object's values.
