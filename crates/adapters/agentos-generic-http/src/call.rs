@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentos_model::{
-    ChatEvent, ChatFinish, ChatMessage, ChatStream, ToolChoice, count_stable, prepare_messages,
+    ChatEvent, ChatFinish, ChatMessage, ChatStream, MessagePart, ToolChoice, count_stable, prepare_messages,
 };
 use agentos_net::{BodyShape, Deadline, NetError, Request};
 use agentos_tool::{BoxFuture, SendGate, SendingSize, ToolError};
@@ -127,6 +127,13 @@ impl<'a, S: Service> HttpChat<'a, S> {
             .filter(|_| chat.tool_choice != ToolChoice::Never);
         let names = tools.map(|tool| tool.name.as_str()).collect();
         self.work.task.is_none().then(|| TextReader::new(names))
+    }
+
+    /// Returns true if the request has the results of tools that the model called.
+    fn continues_turn(&self) -> bool {
+        let last = self.work.chat.messages.last();
+        let mut parts = last.into_iter().flat_map(|message| &message.parts);
+        parts.any(|part| matches!(part, MessagePart::ToolResult(_)))
     }
 
     fn server(&self) -> &'a Server {
@@ -297,7 +304,11 @@ impl<'a, S: Service> HttpChat<'a, S> {
             self.ready.push_back(ChatEvent::Note { note });
             return Ok(CallStage::Waiting(call, None));
         }
-        let (limit, retried) = (server.settings().retries, call.failures.len());
+        let limit = match self.continues_turn() {
+            true => server.settings().later_retries,
+            false => server.settings().retries,
+        };
+        let retried = call.failures.len();
         let retried = u32::try_from(retried).unwrap_or(u32::MAX);
         let may = !failed.begun && retried < limit;
         let wait = retry_pause(&failed.fault, call.ask.url.is_loopback(), retried).filter(|_| may);

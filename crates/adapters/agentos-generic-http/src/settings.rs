@@ -37,8 +37,10 @@ pub struct ServerSettings {
     pub idle_timeout: Duration,
     /// Time for the whole answer of a conversation. A task has its own limit.
     pub total_timeout: Duration,
-    /// Maximum number of retries.
+    /// Maximum number of retries of the first request of a turn.
     pub retries: u32,
+    /// Maximum number of retries of a request that continues a turn after calls of tools: nobody else can continue the turn.
+    pub later_retries: u32,
     /// Maximum tokens of an answer if the task sets no limit of its own.
     pub max_tokens: Option<u64>,
     /// Sent only when set.
@@ -77,6 +79,7 @@ impl ServerSettings {
             idle_timeout: Duration::from_secs(300),
             total_timeout: Duration::from_secs(7200),
             retries: 3,
+            later_retries: 3,
             max_tokens: None,
             temperature: None,
             top_p: None,

@@ -177,7 +177,12 @@ fn measure_side(request: &SideRequest, body: &Value) -> SendingSize {
         SideRequest::CountTokens(_) | SideRequest::Embeddings(_) => Some(0),
         SideRequest::Completions(fields) => {
             let count = |name: &str| fields.get(name).and_then(Value::as_u64);
-            let texts = count("n").into_iter().chain(count("best_of")).max().unwrap_or(1);
+            let texts = count("n")
+                .into_iter()
+                .chain(count("best_of"))
+                .max()
+                .unwrap_or(1)
+                .max(1);
             let prompts = fields.get("prompt").and_then(Value::as_array);
             // A list of numbers is one prompt of tokens, and each of them may be a prompt to a server that reads it otherwise.
             let prompts = prompts.map_or(1, |list| u64::try_from(list.len().max(1)).unwrap_or(u64::MAX));

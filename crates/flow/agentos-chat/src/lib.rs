@@ -51,5 +51,6 @@ pub use tools::{
 };
 pub use transcript::{StoredMessage, read_message, write_message};
 pub use turn::{
-    FinishedTurn, SummaryEnd, TurnFailure, TurnModel, TurnOrder, TurnPorts, compress_session, run_turn,
+    CutReason, FinishedTurn, SummaryEnd, TurnFailure, TurnModel, TurnOrder, TurnPorts, compress_session,
+    run_turn,
 };

@@ -180,7 +180,7 @@ impl SessionState {
     pub fn ends_cut(&self) -> bool {
         self.messages
             .last()
-            .is_some_and(|message| message.reference.cut.is_some())
+            .is_some_and(|message| message.reference.cut.is_some() && !message.is_cleared)
     }
 
     /// Returns the compression whose summary is in use. `None` if no summary is.

@@ -61,9 +61,18 @@ pub struct TurnOrder {
     pub rules: WindowRules,
     /// Permissions of tools.
     pub permissions: ToolPermissions,
-    /// Returns true if an answer that was cut for this reason, a code or the name of a limit, stays in the session. A caller that asks
-    /// another model after such a failure drops it, because two models must not write one answer.
-    pub keeps_cut: fn(&str) -> bool,
+    /// Returns true if an answer that was cut stays in the session. A caller that asks another model after such a failure drops it, because
+    /// two models must not write one answer.
+    pub keeps_cut: fn(CutReason<'_>) -> bool,
+}
+
+/// Reason for which an answer was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutReason<'r> {
+    /// Code of the failure, or the name of the limit.
+    pub code: &'r str,
+    /// True for the first call of a turn: no other model continues a turn after it.
+    pub is_first_call: bool,
 }
 
 /// Everything that a turn reaches.

@@ -109,10 +109,14 @@ pub struct TurnReport {
 pub fn find_turn_fault(turn: &FinishedTurn) -> Option<EffectError> {
     let fault = find_fault(turn)?;
     Some(match turn.cut {
-        Some(_) => EffectError {
-            hint: Some(CUT_HINT.to_owned()),
-            ..fault
-        },
+        Some(_) => {
+            let remedy = fault.hint.as_ref().map(|hint| format!("{hint}; "));
+            let hint = remedy.unwrap_or_default() + CUT_HINT;
+            EffectError {
+                hint: Some(hint),
+                ..fault
+            }
+        }
         None => fault,
     })
 }

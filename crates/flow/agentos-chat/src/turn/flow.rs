@@ -16,7 +16,7 @@ use super::model_call::{CallFault, EndedCall, call_model};
 use super::record::{FlowEnd, HeldMessage, HeldReceipt};
 use super::settle::{list_calls, settle_arguments, settle_ids};
 use super::stop::StopSignal;
-use super::{TurnFailure, TurnModel, TurnOrder, TurnPorts, compress};
+use super::{CutReason, TurnFailure, TurnModel, TurnOrder, TurnPorts, compress};
 use crate::ports::{StoreError, ToolAccess, TurnEvent, TurnTool};
 use crate::prompt::{PromptTexts, list_sizes, summary_message};
 use crate::state::SessionState;
@@ -173,7 +173,11 @@ impl<'a> TurnFlow<'a> {
             CallFault::Stopped(cause) => (cause.name().to_owned(), FlowEnd::from(cause)),
             CallFault::Failed(failure) => (failure.code.clone(), FlowEnd::Failed(failure)),
         };
-        match cut.filter(|_| (self.order.keeps_cut)(&reason)) {
+        let why = CutReason {
+            code: &reason,
+            is_first_call: self.calls.len() <= 1,
+        };
+        match cut.filter(|_| (self.order.keeps_cut)(why)) {
             Some(message) => self.keep_cut(message, reason).map_err(fail_store)?,
             None => (self.ports.emit)(TurnEvent::Discarded { reason }),
         }

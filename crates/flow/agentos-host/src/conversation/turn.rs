@@ -6,8 +6,8 @@
 //! the next one begins as it did. The last attempt keeps an answer that was cut.
 
 use agentos_chat::{
-    FinishedTurn, ToolPermissions, ToolSession, TranscriptStore as _, TurnEvent, TurnLimits, TurnOrder,
-    TurnPorts, run_turn,
+    CutReason, FinishedTurn, ToolPermissions, ToolSession, TranscriptStore as _, TurnEvent, TurnLimits,
+    TurnOrder, TurnPorts, run_turn,
 };
 use agentos_engine::ports::EffectError;
 use agentos_ledger::{SessionSettings, TurnSource};
@@ -30,7 +30,7 @@ struct Attempt<'a> {
     choice: Option<Value>,
     message: ChatMessage,
     limits: TurnLimits,
-    keeps_cut: fn(&str) -> bool,
+    keeps_cut: fn(CutReason<'_>) -> bool,
 }
 
 impl Conversation {
@@ -63,11 +63,12 @@ impl Conversation {
                 spec_provider: &spec.provider,
                 message: spec.message.clone(),
                 limits: spec.limits,
-                keeps_cut: match (&pool, &pinned) {
-                    (Some(pool), Some(pinned)) if pool.has_another(pinned) => {
-                        |code| !agentos_pool::is_passed_on(code)
+                // What a server repeats of a key is not kept.
+                keeps_cut: match pinned.as_ref().is_some_and(|pinned| pinned.has_other) {
+                    true => {
+                        |cut| !is_key(cut) && !(cut.is_first_call && agentos_pool::is_passed_on(cut.code))
                     }
-                    (Some(_) | None, _) => |_| true,
+                    false => |cut| !is_key(cut),
                 },
             };
             // Its own work must not count as a busy machine.
@@ -158,4 +159,9 @@ impl Conversation {
         tools.toolboxes.end_idle();
         ended.map_err(word_store)
     }
+}
+
+/// Returns true if an answer was cut because it has the key that was sent.
+fn is_key(cut: CutReason<'_>) -> bool {
+    cut.code == "key-in-answer"
 }

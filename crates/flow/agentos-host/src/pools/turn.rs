@@ -32,6 +32,8 @@ pub(crate) struct PinnedMember {
     /// Record of the choice.
     pub record: Value,
     pub alias: String,
+    /// True if somebody else can be asked should this member fail.
+    pub has_other: bool,
 }
 
 /// Turn that a pool answers.
@@ -123,7 +125,7 @@ impl PoolTurn {
                         notify_user(host, pool, Notice::new("pool-switch", message));
                     }
                     if self.hops == 0 {
-                        notify_of_word(host, pool, &choice);
+                        notify_of_word(host, pool, &choice, self.query.images > 0);
                     }
                     self.first.get_or_insert_with(|| pinned.alias.clone());
                     return Ok(Some(pinned));
@@ -186,12 +188,12 @@ impl PoolTurn {
     /// Returns true if somebody else could answer should this choice fail, so that waiting for its server to recover would only lose time.
     fn has_other(&self, pool: &LoadedPool, choice: &PoolChoice) -> bool {
         let may_pass = |alias: &String| {
-            let is_refused = choice.refused.iter().any(|refused| refused.alias == *alias);
-            let is_excluded = choice.input.excluded.contains_key(alias);
+            let reasons = choice.refused.iter().filter(|refused| refused.alias == *alias);
+            let mut reasons = reasons.map(|refused| refused.reason.as_str());
+            let excluded = choice.input.excluded.get(alias).map(String::as_str);
             // A member that was only left out because another one is next may follow.
-            choice.alias.as_ref() != Some(alias)
-                && !self.failed.contains_key(alias)
-                && (is_excluded || !is_refused)
+            let fits = reasons.all(|reason| Some(reason) == excluded);
+            choice.alias.as_ref() != Some(alias) && !self.failed.contains_key(alias) && fits
         };
         let is_here = match self.fallback_in(pool) {
             Some(order) => order.iter().any(may_pass),
@@ -202,14 +204,14 @@ impl PoolTurn {
 
     fn pin(&self, pool: &LoadedPool, choice: &PoolChoice) -> Option<PinnedMember> {
         let alias = choice.alias.as_ref()?;
-        let usual = self.has_other(pool, choice).then_some(0);
+        let has_other = self.has_other(pool, choice);
         let member = pool.members.iter().find(|member| member.model.alias == *alias)?;
         Some(PinnedMember {
             provider: ProviderChoice {
                 provider: ProviderKind::from(&member.model.provider),
                 overrides: ProviderOverrides {
                     model: member.model.model.clone(),
-                    retries: pool.file.retries.or(usual),
+                    retries: pool.file.retries.or(has_other.then_some(0)),
                     without_repository: true,
                     ..self.provider.overrides.clone()
                 },
@@ -217,17 +219,8 @@ impl PoolTurn {
             },
             record: serde_json::to_value(choice).unwrap_or_default(),
             alias: alias.clone(),
+            has_other,
         })
-    }
-
-    /// Returns true if a member is left that could be asked after a failure of `pinned`.
-    pub fn has_another(&self, pinned: &PinnedMember) -> bool {
-        let rest = self.chain.get(self.position..).unwrap_or_default().iter();
-        let mut others = rest.enumerate().flat_map(|(at, pool)| {
-            let names = pool.members.iter().map(|member| member.model.alias.as_str());
-            names.filter(move |alias| at > 0 || (*alias != pinned.alias && !self.failed.contains_key(*alias)))
-        });
-        self.hops < MOST_HOPS && others.next().is_some()
     }
 
     /// Returns whether another member is asked after this end of a turn, and says so in a notice.
@@ -300,7 +293,7 @@ fn notify_user(host: &Host, pool: &LoadedPool, notice: Notice) {
 }
 
 /// Reports the word of the message from which a need follows, because nobody stated it. Does nothing if there is no such word.
-fn notify_of_word(host: &Host, pool: &LoadedPool, choice: &PoolChoice) {
+fn notify_of_word(host: &Host, pool: &LoadedPool, choice: &PoolChoice, has_image: bool) {
     let need = choice
         .input
         .needs
@@ -309,7 +302,7 @@ fn notify_of_word(host: &Host, pool: &LoadedPool, choice: &PoolChoice) {
     if let (Some(NeedOrigin::Inferred(reason)), Some(alias), true) = (
         need,
         &choice.alias,
-        pool.file.infer_from_words.unwrap_or_default(),
+        pool.file.infer_from_words.unwrap_or_default() && !has_image,
     ) {
         notify_user(
             host,

@@ -226,7 +226,7 @@ async fn the_text_of_a_cut_answer_is_kept_and_the_next_turn_continues_it() {
 #[tokio::test(start_paused = true)]
 async fn a_cut_answer_is_dropped_if_another_model_is_asked() {
     let mut session = TestSession::new();
-    session.keeps_cut = |code| code != "broken-stream";
+    session.keeps_cut = |cut| cut.code != "broken-stream" || !cut.is_first_call;
     let model = ScriptedModel::with_answers(vec![vec![text_step("One, two"), Step::Fail("broken-stream")]]);
     let finished = session.turn(&model, "Count.").await;
     assert_eq!(finished.cut, None);

@@ -20,9 +20,9 @@ use agentos_window::{WindowRules, WindowSize, WindowSource};
 use serde_json::{Value, json};
 
 use crate::{
-    CallMeter, FinishedTurn, LedgerBody, LedgerEntry, RateLimit, SessionState, StoreError, ToolAccess,
-    ToolAnswer, ToolClass, ToolPermissions, ToolSession, TranscriptStore, TurnEvent, TurnLimits, TurnModel,
-    TurnOrder, TurnPorts, TurnTool, TurnTools, run_turn,
+    CallMeter, CutReason, FinishedTurn, LedgerBody, LedgerEntry, RateLimit, SessionState, StoreError,
+    ToolAccess, ToolAnswer, ToolClass, ToolPermissions, ToolSession, TranscriptStore, TurnEvent, TurnLimits,
+    TurnModel, TurnOrder, TurnPorts, TurnTool, TurnTools, run_turn,
 };
 
 /// Step of a scripted answer.
@@ -289,7 +289,7 @@ pub(super) struct TestSession {
     pub(super) limits: TurnLimits,
     pub(super) permissions: ToolPermissions,
     /// Which cut answers are kept.
-    pub(super) keeps_cut: fn(&str) -> bool,
+    pub(super) keeps_cut: fn(CutReason<'_>) -> bool,
     pub(super) meter: ListingMeter,
     price: TokenPrices,
     turns: usize,
