@@ -14,6 +14,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 
+use crate::caller::SentToken;
 use crate::desk::SharedDesk;
 
 /// Upper bounds of the times to the first piece, in seconds. A local model needs seconds to read a long prompt.
@@ -135,6 +136,13 @@ impl ServiceMetrics {
         let help = "Answers of models by the client's wire and their end.";
         write_counter(&mut out, "agentos_answers_total", help, answers);
         write_first_pieces(&mut out, &counts);
+        out
+    }
+
+    /// Writes what the answers used and cost.
+    fn write_spending(&self) -> String {
+        let counts = self.lock();
+        let mut out = String::new();
         for (name, help, value) in [
             (
                 "agentos_input_tokens_total",
@@ -164,8 +172,12 @@ impl ServiceMetrics {
 }
 
 /// `GET /metrics`
-pub async fn show_metrics(State(desk): State<SharedDesk>) -> Response {
-    let page = desk.metrics.write_page();
+pub async fn show_metrics(State(desk): State<SharedDesk>, token: SentToken) -> Response {
+    let mut page = desk.metrics.write_page();
+    // A token reads its own repositories, and these are sums of all.
+    if token.is_none() {
+        page.push_str(&desk.metrics.write_spending());
+    }
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response()
 }
 
@@ -249,7 +261,7 @@ mod tests {
         };
         metrics.count_usage(Some(&usage), Some(ExactCost::from_pico_dollars(14_000_000)));
         metrics.count_usage(None, None);
-        assert_snapshot!(metrics.write_page(), @r#"
+        assert_snapshot!(metrics.write_page() + &metrics.write_spending(), @r#"
     # HELP agentos_requests_total Answered requests by group of paths and status.
     # TYPE agentos_requests_total counter
     agentos_requests_total{group="page",status="404"} 1

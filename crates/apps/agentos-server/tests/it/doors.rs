@@ -76,6 +76,8 @@ fn no_token_consents_or_leaves_its_scope() {
     ] {
         let (found, body) = send_with_token(&service, token, (method, path), "{}");
         assert_eq!(found, status, "{path}: {body}");
+        // The sums of all repositories and of the user's own models.
+        assert!(!body.contains("cost_usd"), "{path}: {body}");
     }
     assert_eq!(service.state(), before);
 }

@@ -25,13 +25,13 @@ const EMBEDDING_FIELDS: [(&str, FieldForm); 3] = [
 /// Fields of `POST /v1/completions` that go to the server, besides the model. What a call can cost is reserved from `prompt`,
 /// `max_tokens`, `n`, `best_of` and `echo`; the others change which text is made, and not how much.
 const COMPLETION_FIELDS: [(&str, FieldForm); 14] = [
-    ("best_of", FieldForm::Count),
+    ("best_of", FieldForm::Size),
     ("echo", FieldForm::Flag),
     ("frequency_penalty", FieldForm::Number),
     ("logit_bias", FieldForm::Numbers),
     ("logprobs", FieldForm::Count),
-    ("max_tokens", FieldForm::Count),
-    ("n", FieldForm::Count),
+    ("max_tokens", FieldForm::Size),
+    ("n", FieldForm::Size),
     ("presence_penalty", FieldForm::Number),
     ("prompt", FieldForm::Input),
     ("seed", FieldForm::Number),
@@ -50,6 +50,8 @@ enum FieldForm {
     Number,
     /// Number from 0. A server may read `100.0` or `"100"` as 100, and what is reserved would not be that.
     Count,
+    /// A whole number of at least 1.
+    Size,
     /// Object of numbers.
     Numbers,
     /// A text, or a list of texts, of tokens, or of lists of tokens.
@@ -162,6 +164,11 @@ impl FieldForm {
             Self::Flag => (value.is_boolean(), "true or false"),
             Self::Number => (value.is_number(), "a number"),
             Self::Count => (value.is_u64(), "a whole number that is not negative"),
+            // A server that takes 0 for a missing number makes more than was reserved.
+            Self::Size => (
+                value.as_u64().is_some_and(|size| size > 0),
+                "a whole number of at least 1",
+            ),
             Self::Numbers => (
                 value
                     .as_object()
@@ -264,6 +271,7 @@ mod tests {
         }
         for (name, value) in [
             ("n", json!(100.0)),
+            ("n", json!(0)),
             ("best_of", json!("100")),
             ("max_tokens", json!(-1)),
             ("echo", json!("yes")),
@@ -289,9 +297,10 @@ mod tests {
         {"input":"x","model":"m","stream":true}: `stream` is not supported with this value
         {"input":"x","model":"m","stream":1}: `stream` must be true or false
         {"dimensions":"2","input":"x","model":"m"}: `dimensions` must be a whole number that is not negative
-        {"model":"m","n":100.0,"prompt":"x"}: `n` must be a whole number that is not negative
-        {"best_of":"100","model":"m","prompt":"x"}: `best_of` must be a whole number that is not negative
-        {"max_tokens":-1,"model":"m","prompt":"x"}: `max_tokens` must be a whole number that is not negative
+        {"model":"m","n":100.0,"prompt":"x"}: `n` must be a whole number of at least 1
+        {"model":"m","n":0,"prompt":"x"}: `n` must be a whole number of at least 1
+        {"best_of":"100","model":"m","prompt":"x"}: `best_of` must be a whole number of at least 1
+        {"max_tokens":-1,"model":"m","prompt":"x"}: `max_tokens` must be a whole number of at least 1
         {"echo":"yes","model":"m","prompt":"x"}: `echo` must be true or false
         {"model":"m","prompt":"x","stop":[{}]}: `stop` must be a text or a list of texts
         {"model":"m","prompt":"x","suffix":["x"]}: `suffix` must be a text
