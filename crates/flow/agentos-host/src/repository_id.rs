@@ -8,11 +8,12 @@
 //! |---|---|---|
 //! | is missing | a new one | with this path |
 //! | has this path | the one in the file | nothing |
-//! | has another path, where the same id still is: the folder was copied | a new one, with a notice | with this path |
-//! | has another path, where the id is not any more: the folder was moved | the one in the file | with this path |
+//! | has another path, and the mark of this folder: the folder was moved or renamed | the one in the file | with this path |
+//! | has another path, and another mark: the folder was copied, or unpacked from an archive | a new one, with a notice | with this path |
 //! | cannot be read, or not written | `p` and a digest of the path | nothing |
 
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use agentos_api::Notice;
 use agentos_chain::hash_bytes;
@@ -52,6 +53,9 @@ struct IdFile {
     name: String,
     /// Git's common folder when the id was written.
     path: String,
+    /// Mark of that folder. `None` if the system does not have what makes the mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mark: Option<String>,
 }
 
 /// A repository as conversations and reads know it.
@@ -126,12 +130,6 @@ pub(crate) fn read_id(repo: &Repository) -> Option<String> {
     }
 }
 
-/// Returns true if a repository has this id and git's common folder is this one.
-pub(crate) fn has_id(common: &Path, id: &str) -> bool {
-    let file = read_file(common).ok().flatten();
-    file.is_some_and(|file| file.is_of(common) && file.id == id)
-}
-
 impl IdFile {
     fn new(id: String, common: &Path, folder: &Path) -> Self {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -146,6 +144,7 @@ impl IdFile {
                 name
             },
             path: common.display().to_string(),
+            mark: mark_of(common),
         }
     }
 
@@ -163,39 +162,44 @@ impl IdFile {
 
 /// Finds the file of a repository, and writes it if it is missing or has another path. `None` if it cannot be read or written.
 fn find_file(host: &Host, common: &Path, folder: &Path) -> Option<IdFile> {
-    if let Some(file) = read_file(common).ok()?.filter(|file| file.is_of(common)) {
+    let is_known = |file: &IdFile| file.is_of(common) && file.mark.is_some();
+    if let Some(file) = read_file(common).ok()?.filter(is_known) {
         return Some(file);
     }
     // Two processes must not give a repository two ids, so the file is read again under a lock.
     let place = common.join(FOLDER).join(FILE);
-    let _lock = lock_own_file(&place).ok()?;
+    let Ok(_lock) = lock_own_file(&place) else {
+        return read_file(common).ok()?.filter(|file| file.is_of(common));
+    };
     let known = read_file(common).ok()?;
-    let copied = known.as_ref().filter(|file| is_copied(file)).map(copied_notice);
-    let file = match known {
-        Some(file) if file.is_of(common) => return Some(file),
-        Some(file) if copied.is_none() => IdFile {
-            path: common.display().to_string(),
-            ..file
-        },
-        Some(_) | None => IdFile::new(make_random_text().ok()?, common, folder),
+    let mark = mark_of(common);
+    let (file, notice) = match known {
+        Some(file) if file.is_of(common) && (file.mark.is_some() || mark.is_none()) => return Some(file),
+        // The same folder: an earlier version wrote no mark, or the folder was moved.
+        Some(file) if file.is_of(common) || (mark.is_some() && file.mark == mark) => {
+            let path = common.display().to_string();
+            (IdFile { path, mark, ..file }, None)
+        }
+        Some(file) => {
+            let notice = copied_notice(&file);
+            (
+                IdFile::new(make_random_text().ok()?, common, folder),
+                Some(notice),
+            )
+        }
+        None => (IdFile::new(make_random_text().ok()?, common, folder), None),
     };
     let text = serde_json::to_string(&file).ok()?;
     replace_own_file(&place, &format!("{text}\n")).ok()?;
-    if let Some(notice) = copied {
+    if let Some(notice) = notice {
         host.notify(notice);
     }
     Some(file)
 }
 
-/// Returns true if the folder that the file names is still there with the same id.
-fn is_copied(file: &IdFile) -> bool {
-    let there = read_file(Path::new(&file.path)).ok().flatten();
-    there.is_some_and(|other| other.id == file.id)
-}
-
 fn copied_notice(file: &IdFile) -> Notice {
     let message = format!(
-        "this repository is a copy of `{}`, so it has a conversation of its own",
+        "this repository is a copy of the one in `{}`, or was moved from another file system, so it has a conversation of its own",
         file.path
     );
     Notice::new("repository-copied", message)
@@ -232,6 +236,25 @@ pub(crate) fn read_state_text(common: &Path, name: &str, largest: u64) -> Result
     let open = open_regular_file(&path, LinkRule::Refused).map_err(drop)?;
     let bytes = read_bounded(open, name, largest).map_err(drop::<EffectError>)?;
     String::from_utf8(bytes).map(Some).map_err(drop)
+}
+
+/// Returns what a folder keeps when it is moved or renamed, and no copy or unpacked archive has: the inode number, and the time of
+/// creation, since numbers of removed folders are given again.
+pub(crate) fn mark_of(folder: &Path) -> Option<String> {
+    let found = folder.metadata().ok()?;
+    let created = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{}:{}", inode_number(&found)?, created.as_nanos()))
+}
+
+#[cfg(unix)]
+fn inode_number(found: &std::fs::Metadata) -> Option<u64> {
+    Some(std::os::unix::fs::MetadataExt::ino(found))
+}
+
+/// Windows gives the number of a file only through an interface that Rust does not have yet: a moved folder is asked about again.
+#[cfg(not(unix))]
+fn inode_number(_found: &std::fs::Metadata) -> Option<u64> {
+    None
 }
 
 /// Derives an id from the path, for a repository that cannot have a file. Whoever knows the path can compute the id, so it begins with a

@@ -5,9 +5,8 @@
 //!
 //! | the file has | and the repository | entry |
 //! |---|---|---|
-//! | an entry of the id | is in the folder that the file names | the entry of the id |
-//! | an entry of the id | is in another folder, which is that folder moved or renamed | the entry of the id |
-//! | an entry of the id | is in another folder, and the folder that the file names still has the id, or was another folder | an entry of the folder |
+//! | an entry of the id | is in the folder of the entry, also after it was moved or renamed | the entry of the id |
+//! | an entry of the id | is in another folder | an entry of the folder |
 //! | no entry of the id | is in a folder of which there is an entry, from before there were ids | the entry of the folder, until it is written again |
 //!
 //! Worktrees share an id, a moved folder keeps it, and a copied folder gets another one. A folder that moved within a file system keeps
@@ -15,13 +14,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use agentos_executor::Repository;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Host;
-use crate::repository_id::{has_id, identify};
+use crate::repository_id::{identify, mark_of};
 
 /// Folders in which repositories were when an entry of their id was written, by id.
 pub(crate) type KnownFolders = BTreeMap<String, KnownFolder>;
@@ -123,31 +121,14 @@ impl RepositoryKey {
 
     /// Returns true if the entry of the id belongs to another folder than this one.
     fn is_taken(&self, folders: &KnownFolders) -> bool {
-        folders.get(&self.id).is_some_and(|known| {
-            let path = Path::new(&known.path);
-            let is_moved = || self.mark.is_some() && known.mark == self.mark && !has_id(path, &self.id);
-            path != self.folder && !is_moved()
-        })
+        folders
+            .get(&self.id)
+            .is_some_and(|known| match (&known.mark, &self.mark) {
+                (Some(known), Some(own)) => known != own,
+                // An entry of an earlier version, or a system without marks.
+                (Some(_) | None, _) => Path::new(&known.path) != self.folder,
+            })
     }
-}
-
-/// Returns what a folder keeps when it is moved or renamed, and no copy or unpacked archive has: the inode number, and the time of
-/// creation, since numbers of removed folders are given again.
-fn mark_of(folder: &Path) -> Option<String> {
-    let found = folder.metadata().ok()?;
-    let created = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("{}:{}", inode_number(&found)?, created.as_nanos()))
-}
-
-#[cfg(unix)]
-fn inode_number(found: &std::fs::Metadata) -> Option<u64> {
-    Some(std::os::unix::fs::MetadataExt::ino(found))
-}
-
-/// Windows gives the number of a file only through an interface that Rust does not have yet: a moved folder is asked about again.
-#[cfg(not(unix))]
-fn inode_number(_found: &std::fs::Metadata) -> Option<u64> {
-    None
 }
 
 #[cfg(test)]

@@ -43,6 +43,17 @@ fn worktrees_share_an_id_and_a_moved_folder_keeps_it() {
 }
 
 #[test]
+fn a_copy_of_a_repository_that_has_moved_away_gets_another_id() {
+    let (repo, parent) = (TestRepo::new(), tempfile::tempdir().unwrap());
+    let id = identify_folder(repo.path());
+    let (copy, moved) = (parent.path().join("copy"), parent.path().join("moved"));
+    copy_folder(repo.path(), &copy);
+    move_path(repo.path(), &moved);
+    assert_ne!(identify_folder(&copy), id);
+    assert_eq!(identify_folder(&moved), id);
+}
+
+#[test]
 fn a_session_belongs_to_the_repository_that_it_names() {
     let known = |id: &str| KnownRepository {
         id: id.to_owned(),

@@ -46,10 +46,14 @@ fn a_repository_that_brings_the_id_of_another_one_does_not_have_its_entry() {
     let key = key_of(repo.path());
     let mut file = (BTreeMap::new(), KnownFolders::new());
     count(&key, &mut file);
-    // The file of the id claims that its repository was moved here from a folder that is not there.
+    // The file of the id claims to have been written here: its author knows where the archive is unpacked.
     let text = String::from_utf8(read_file(&place(&repo))).unwrap();
     make_dir(&planted.path().join(".git/agentos"));
-    write_file(&place(&planted), text.replace(&key.folder(), "/gone/.git"));
+    let folder = planted.path().join(".git").canonicalize().unwrap();
+    write_file(
+        &place(&planted),
+        text.replace(&key.folder(), folder.to_str().unwrap()),
+    );
     let other = key_of(planted.path());
     assert_eq!(other.id, key.id);
     assert_eq!(other.find(&file.0, &file.1), None);
@@ -58,25 +62,24 @@ fn a_repository_that_brings_the_id_of_another_one_does_not_have_its_entry() {
 }
 
 #[test]
-fn an_unpacked_archive_does_not_have_the_entry_of_a_repository_that_is_gone() {
-    let (repo, planted) = (TestRepo::new(), TestRepo::new());
-    let place = |repo: &TestRepo| repo.path().join(".git/agentos/repository.json");
+fn an_archive_that_is_unpacked_where_a_repository_was_does_not_have_its_entry() {
+    let (repo, away) = (TestRepo::new(), tempfile::tempdir().unwrap());
+    let place = repo.path().join(".git/agentos/repository.json");
     let key = key_of(repo.path());
     let mut file = (BTreeMap::new(), KnownFolders::new());
     count(&key, &mut file);
-    let text = read_file(&place(&repo));
-    make_dir(&planted.path().join(".git/agentos"));
-    write_file(&place(&planted), text);
-    let away = tempfile::tempdir().unwrap();
-    move_path(repo.path(), &away.path().join("moved"));
-    let other = key_of(planted.path());
-    assert_eq!(other.id, key.id);
+    let text = read_file(&place);
+    let moved = away.path().join("moved");
+    move_path(repo.path(), &moved);
+    let planted = TestRepo::new();
+    move_path(planted.path(), repo.path());
+    make_dir(&repo.path().join(".git/agentos"));
+    write_file(&place, text);
+    let other = key_of(repo.path());
+    assert_eq!((&other.id, other.folder()), (&key.id, key.folder()));
     assert_eq!(other.find(&file.0, &file.1), None);
-    // The moved repository has it.
-    assert_eq!(
-        key_of(&away.path().join("moved")).find(&file.0, &file.1),
-        Some(&1)
-    );
+    // The moved repository has the entry.
+    assert_eq!(key_of(&moved).find(&file.0, &file.1), Some(&1));
 }
 
 #[test]
