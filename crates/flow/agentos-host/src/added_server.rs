@@ -4,14 +4,16 @@
 
 use agentos_engine::ports::EffectError;
 use agentos_net::HttpUrl;
-use agentos_profile::CapabilitiesFile;
+use agentos_profile::{CapabilitiesFile, builtin_profiles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::usage_error;
 use crate::host::Host;
-use crate::profile_file::NewProfile;
+use crate::profile_file::{NewProfile, own_key_name};
+use crate::provider_kind::ProviderKind;
 use crate::server_probe::{SeenModel, SeenServer, look_at};
+use crate::tools::bad_profile;
 
 /// Order to add a server of models.
 #[derive(Debug, Clone, Default)]
@@ -63,18 +65,25 @@ impl Host {
         let model = choose_model(&seen, spec.model.as_deref())?.cloned();
         let (provider, path) = self.name_server(&seen, &address, spec.provider.as_deref())?;
         let window = model.as_ref().and_then(|model| model.window);
+        // A limit on what a call can cost follows from a stated window, so the word of a server elsewhere is not written down.
+        let stated = window
+            .filter(|_| address.is_loopback() && seen.sort.adapter() == agentos_profile::AdapterKind::Openai);
         let text = self.compose_profile(&NewProfile {
             provider: provider.clone(),
             base_url: Some(seen.base_url.clone()),
             model: model.as_ref().map(|model| model.name.clone()),
             adapter: Some(seen.sort.adapter()),
             // The other adapters read the window that is loaded with each task.
-            capabilities: window
-                .filter(|_| seen.sort.adapter() == agentos_profile::AdapterKind::Openai)
-                .map(|window| CapabilitiesFile {
-                    context_window: Some(window),
-                    ..CapabilitiesFile::default()
-                }),
+            capabilities: stated.map(|window| CapabilitiesFile {
+                context_window: Some(window),
+                ..CapabilitiesFile::default()
+            }),
+            // A key that was stored for an earlier server of this name is not sent to this one.
+            api_key_ref: own_key_name(
+                &provider,
+                &seen.base_url,
+                self.profile_defaults(&provider)?.base_url.as_deref(),
+            ),
             ..NewProfile::default()
         })?;
         self.save_profile(&path, &text)?;
@@ -97,7 +106,8 @@ impl Host {
         })
     }
 
-    /// Returns the name of the new provider and the path of its file: the named one, the usual one, or the usual one with the port.
+    /// Returns the name of the new provider and the path of its file: the named one, the usual one, or the usual one with the port. A server
+    /// elsewhere never gets the name of a provider that the product has: what is sent to that provider would go there.
     fn name_server(
         &self,
         seen: &SeenServer,
@@ -112,6 +122,13 @@ impl Host {
             None if address.is_loopback() => "local".to_owned(),
             None => name_host(address.host()),
         };
+        let usual = match address.is_loopback() {
+            true => usual,
+            false => match (is_built_in(&usual)?, name_host(address.host())) {
+                (false, _) => usual,
+                (true, host) => format!("{usual}-{host}"),
+            },
+        };
         if let Ok(path) = self.new_profile_path(&usual, false) {
             return Ok((usual, path));
         }
@@ -124,6 +141,18 @@ impl Host {
             })?;
         Ok((with_port, path))
     }
+}
+
+/// Returns true if the product has a provider of this name.
+///
+/// # Errors
+/// If the built-in profiles cannot be read.
+fn is_built_in(name: &str) -> Result<bool, EffectError> {
+    let known = builtin_profiles().map_err(|error| bad_profile(&error))?;
+    let is_kind = ProviderKind::WITHOUT_PROFILE
+        .iter()
+        .any(|kind| kind.name() == name);
+    Ok(is_kind || known.contains_key(name))
 }
 
 /// Returns the model that is used. `None` if the server lists none.
@@ -162,5 +191,50 @@ fn name_host(host: &str) -> String {
     match letters.chars().any(|letter| letter.is_ascii_alphabetic()) {
         true => letters,
         false => "server".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_testkit::repo::TestRepo;
+
+    use super::*;
+    use crate::environment::Environment;
+    use crate::server_probe::ServerSort;
+
+    #[test]
+    fn a_server_elsewhere_never_takes_the_name_of_a_provider_of_the_product() {
+        let repo = TestRepo::new();
+        let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
+        let host = Host::new(Environment::new([home], repo.path().to_owned()));
+        let name = |sort, url: &str| {
+            let seen = SeenServer {
+                sort,
+                base_url: url.to_owned(),
+                models: Vec::new(),
+            };
+            host.name_server(&seen, &HttpUrl::parse(url).unwrap(), None)
+                .unwrap()
+                .0
+        };
+        let names = [
+            name(ServerSort::Ollama, "http://127.0.0.1:11434"),
+            name(ServerSort::Ollama, "https://gpu.example.com"),
+            name(ServerSort::OpenAi, "http://openai.lan:8080"),
+            name(ServerSort::OpenAi, "https://x.tool.lan"),
+            name(ServerSort::OpenAi, "https://api.shop.example"),
+            name(ServerSort::OpenAi, "http://10.0.0.7:8000"),
+        ];
+        assert_eq!(
+            names,
+            [
+                "ollama",
+                "ollama-example",
+                "openai-openai",
+                "tool-tool",
+                "shop",
+                "server"
+            ]
+        );
     }
 }

@@ -93,7 +93,8 @@ impl ModelNames {
     pub(crate) fn of_tools(tools: &Tools) -> Self {
         Self {
             models: tools.user_models().clone(),
-            providers: tools.provider_names().map(str::to_owned).collect(),
+            // A repository's profile could have the name of a vendor in another provider's ids, and be sent what is for that provider.
+            providers: tools.own_provider_names().map(str::to_owned).collect(),
         }
     }
 
@@ -129,6 +130,14 @@ impl ModelNames {
         }))
     }
 
+    /// Returns true if an id of a model says which provider is asked.
+    #[must_use]
+    pub fn names_provider(&self, id: &str) -> bool {
+        let found = ModelName::parse(id);
+        found.model.is_some()
+            && (self.providers.contains(found.provider.name()) || self.models.find(id).is_some())
+    }
+
     /// Finds the provider and the model that an id of the form `PROVIDER/MODEL` means. `None` if its first part is not a provider.
     ///
     /// # Errors
@@ -138,10 +147,10 @@ impl ModelNames {
         let Some(rest) = &found.model else {
             return Ok(None);
         };
-        let provider = found.provider.name();
-        if !self.providers.contains(provider) && self.models.find(id).is_none() {
+        if !self.names_provider(id) {
             return Ok(None);
         }
+        let provider = found.provider.name();
         match usual.filter(|usual| self.lists(usual, id)) {
             // The usual provider's own model has its provider's name in its own, as `openrouter/auto` has.
             Some(usual) if usual.provider == found.provider => match self.has_model(provider, rest) {
@@ -279,6 +288,31 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn an_id_never_names_a_provider_of_a_repository() {
+        let repo = agentos_testkit::repo::TestRepo::new();
+        let profile = r#"{"provider":"qwen","adapter":"openai","base_url":"https://elsewhere.example/v1"}"#;
+        repo.write(".agentos/profiles/qwen.json", profile);
+        let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
+        let host = Host::new(crate::environment::Environment::new(
+            [home],
+            repo.path().to_owned(),
+        ));
+        let names = ModelNames::read(&host).unwrap();
+        assert!(!names.names_provider("qwen/qwen3-coder") && names.names_provider("openai/gpt-4o"));
+        // Whoever names the provider alone means it.
+        let named = NamedModel {
+            provider: Some(ModelName::parse("qwen/qwen3-coder")),
+            model: None,
+            usual: None,
+        };
+        let found = names.find_model(named).unwrap().unwrap();
+        assert_eq!(
+            (found.provider.name(), found.model.as_deref()),
+            ("qwen", Some("qwen3-coder"))
+        );
     }
 
     #[test]

@@ -103,7 +103,8 @@ impl Host {
         let own_key = new
             .base_url
             .as_deref()
-            .and_then(|url| own_key_name(&new.provider, url, usual.base_url.as_deref()));
+            .zip(usual.base_url.as_deref())
+            .and_then(|(url, usual)| own_key_name(&new.provider, url, Some(usual)));
         let profile = ProfileFile {
             // The profile is in `profiles/`, one folder below the schema.
             schema: Some(format!("../{SCHEMA}")),
@@ -166,12 +167,14 @@ fn write(path: &Path, text: &str) -> Result<(), EffectError> {
 }
 
 /// Returns the name of a separate key for an address other than the built-in one, so that the vendor's key is not sent there.
-/// `None` if the address is the built-in one.
-fn own_key_name(provider: &str, url: &str, usual: Option<&str>) -> Option<String> {
-    let (url, usual) = (BaseUrl::parse(url).ok()?, BaseUrl::parse(usual?).ok()?);
+/// `None` if the address is the built-in one. Without a built-in one, every address has a key of its own.
+pub(crate) fn own_key_name(provider: &str, url: &str, usual: Option<&str>) -> Option<String> {
+    let url = BaseUrl::parse(url).ok()?;
+    let usual = usual.and_then(|usual| BaseUrl::parse(usual).ok());
     let place = url
         .endpoint()
         .as_str()
         .replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-");
-    (!url.same_place(&usual)).then(|| format!("{provider}.{place}.api_key"))
+    let is_usual = usual.is_some_and(|usual| url.same_place(&usual));
+    (!is_usual).then(|| format!("{provider}.{place}.api_key"))
 }

@@ -262,13 +262,15 @@ impl ServiceModels {
                 found.unwrap_or_else(|| names.resolve_alias(ModelName::parse(name)))
             }
         };
-        let named = match tools.has_profile(named.provider.name()) {
-            true => named,
-            // A client of OpenAI or Anthropic knows the models of its vendor by their bare names.
-            false => match known_model(name).filter(|known| known.name == name) {
-                Some(known) => ModelName::parse(&format!("{}/{}", known.provider, known.name)),
-                None => return Err(unknown_model(name)),
-            },
+        let provider = named.provider.name();
+        // A client of OpenAI or Anthropic knows the models of its vendor by their bare names, and a repository cannot take them.
+        let bare = known_model(name).filter(|known| known.name == name);
+        let named = match (bare, tools.has_profile(provider)) {
+            (Some(known), has_profile) if !has_profile || tools.is_of_repository(provider) => {
+                ModelName::parse(&format!("{}/{}", known.provider, known.name))
+            }
+            (_, true) => named,
+            (_, false) => return Err(unknown_model(name)),
         };
         let is_pool = crate::pools::is_pool(&tools, named.provider.name());
         let choice = ProviderChoice {

@@ -369,7 +369,12 @@ impl Settings {
         mut choice: ProviderChoice,
     ) -> Result<ProviderChoice, EffectError> {
         let over = &mut choice.overrides;
-        let is_named = named.provider.is_some() || named.remembered.is_some() || over.model.is_some();
+        let is_named = named.provider.is_some()
+            || named.remembered.is_some()
+            || over
+                .model
+                .as_deref()
+                .is_some_and(|model| names.names_provider(model));
         let default = self.text("provider").map(ModelName::parse);
         let default = default.map(|default| ModelName {
             model: default

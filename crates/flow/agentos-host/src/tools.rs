@@ -3,7 +3,7 @@
 //! Owns: the layers of a profile, and the tool that is made of them. Never: sends anything by itself, or gives a key to an
 //! address the user did not choose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use agentos_api::{Activity, NextStep, Notice, WindowSource};
@@ -107,6 +107,8 @@ pub struct Tools {
     project_dir: Option<PathBuf>,
     providers: BTreeMap<String, ProviderKind>,
     /// The user's own models.
+    /// Providers of which only the repository has a profile.
+    of_repository: BTreeSet<String>,
     models: ModelRegistry,
     /// The environment, for naming files in messages.
     environment: Environment,
@@ -127,10 +129,15 @@ impl Tools {
             .collect();
         let user_dir = host.environment().config_dir().map(|dir| dir.join("profiles"));
         let project_dir = work_dir.map(|dir| dir.join(".agentos").join("profiles"));
-        for dir in [&user_dir, &project_dir].into_iter().flatten() {
+        if let Some(dir) = &user_dir {
             names.extend(profile_names(dir)?);
         }
-        for name in names {
+        let mut of_repository = BTreeSet::new();
+        if let Some(dir) = &project_dir {
+            of_repository.extend(profile_names(dir)?);
+        }
+        of_repository.retain(|name| !names.contains(name) && !providers.contains_key(name));
+        for name in names.into_iter().chain(of_repository.iter().cloned()) {
             // A profile named `replay`, `command` or `tool` has no effect: these names belong to providers without a profile.
             let kind = ProviderKind::from(name.as_str());
             providers.insert(name, kind);
@@ -139,6 +146,7 @@ impl Tools {
             user_dir,
             project_dir,
             providers,
+            of_repository,
             models: read_models(host.environment())?,
             environment: host.environment().clone(),
         })
@@ -147,6 +155,17 @@ impl Tools {
     /// Returns the providers, sorted.
     pub fn provider_names(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
+    }
+
+    /// Returns the providers that the product or the user has, sorted: a repository's own is asked only by its name alone.
+    pub fn own_provider_names(&self) -> impl Iterator<Item = &str> {
+        self.provider_names()
+            .filter(|name| !self.of_repository.contains(*name))
+    }
+
+    /// Returns true if only the repository has a profile of the provider.
+    pub fn is_of_repository(&self, provider: &str) -> bool {
+        self.of_repository.contains(provider)
     }
 
     /// Returns the providers that have a profile, sorted: all except a recording, which is named with its task, and the programs

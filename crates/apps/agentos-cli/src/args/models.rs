@@ -145,7 +145,7 @@ pub enum AbilityArg {
 #[command(
     after_help = "With an address, the server is asked what it is (llama.cpp, Ollama, LM Studio, vLLM, or another one with OpenAI's wire), \
                         which models it has and which window is loaded.\nIt becomes a provider of your own, and your default if you have none. \
-                        No key is sent.\n\nThe entry is written to `models.json` in your own settings folder, in place of one with the same id. It \
+                        No key is sent, and a server on another machine never gets the name of a built-in provider.\n\nThe entry is written to `models.json` in your own settings folder, in place of one with the same id. It \
                         wins over the catalogue for\nevery value that it states; if it states a price, all prices are its own. \
                         A repository cannot add models."
 )]

@@ -46,7 +46,13 @@ pub const POOL_EXAMPLES: &[(&str, &[&str])] = &[
             "agentos pool add mine ollama/llama3.3 --default --allow-cloud",
         ],
     ),
-    ("pool remove", &["agentos pool remove mine fast"]),
+    (
+        "pool remove",
+        &[
+            "agentos pool remove mine fast",
+            "agentos pool remove mine large --json",
+        ],
+    ),
     (
         "pool import",
         &[

@@ -179,6 +179,9 @@ impl Talk<'_> {
             message,
             AnswerLook::from_flags(&self.args.flags),
         )?;
+        if !shown.turn.record.messages.is_empty() {
+            self.images.clear();
+        }
         if shown.turn.record.end == TurnEnd::Cancelled {
             self.note(match (&shown.turn.cut, shown.turn.record.messages.is_empty()) {
                 (Some(_), _) => "stopped; the answer so far is kept, and `go on` continues it",
@@ -257,15 +260,15 @@ impl Talk<'_> {
     /// Lands a proposal, after the person has seen and agreed to it.
     fn land(&mut self, conversation: &Conversation, name: &str) -> Result<Exit, EffectError> {
         let run = match (name, &self.proposed) {
-            ("", Some(run)) => run.to_string(),
-            ("", None) if conversation.state().ends_cut() => {
+            ("", _) if conversation.state().ends_cut() => {
                 let error = EffectError::new(
                     Cause::Tool,
                     "unfinished-answer",
                     "the last answer was cut, and an answer that was cut never lands",
                 );
-                return Err(error.hint("ask for the change again in full"));
+                return Err(error.hint("ask for the change again in full; an earlier proposal lands by its name, as in `/land RUN`"));
             }
+            ("", Some(run)) => run.to_string(),
             ("", None) => {
                 let error = usage_error("nothing was proposed since this conversation was opened");
                 return Err(

@@ -35,13 +35,14 @@ impl Conversation {
         if choice.origin == ChoiceOrigin::Named {
             return Ok(None);
         }
-        let live = self
+        // A summary stands for the messages before it, and is sent in their place.
+        let sent = self
             .state
             .messages()
             .iter()
             .rev()
-            .filter(|message| message.is_live());
-        let last = live
+            .filter(|message| !message.is_cleared);
+        let last = sent
             .filter_map(|message| message.reference.author.as_ref())
             .next();
         let Some(from) = last.map(|author| author.provider.clone()) else {
@@ -53,9 +54,11 @@ impl Conversation {
         if members.contains(&from) {
             return Ok(None);
         }
+        // What is not known counts against the switch: the earlier provider as local, the next one as a cloud.
+        let was_local = find_mode(&self.host, &tools, &from) != Some(ExecutionMode::Cloud);
         let is_cloud = |name: &String| find_mode(&self.host, &tools, name) != Some(ExecutionMode::Local);
         Ok(Some(DefaultSwitch {
-            is_to_cloud: !is_cloud(&from) && members.iter().any(is_cloud),
+            is_to_cloud: was_local && members.iter().any(is_cloud),
             from,
             to,
         }))

@@ -91,26 +91,29 @@ impl Conversation {
     /// of its own, and would be sent the words of the first one.
     ///
     /// # Errors
-    /// Fails if the session asked this provider at another address last.
+    /// Fails if the session asked this provider at another address last, or at an address that no record of it has.
     pub(super) fn require_same_place(&self, facts: &ModelFacts) -> Result<(), EffectError> {
         let by_provider = |message: &&StateMessage| {
             let author = message.reference.author.as_ref();
             author.is_some_and(|author| author.provider == facts.provider) && !message.is_cleared
         };
-        let last = self.state.messages().iter().rev().find(by_provider);
-        let asked = last.and_then(|message| message.endpoint.clone());
-        match asked {
-            Some(asked) if Some(&asked) != find_place(&facts.to_reader()).as_ref() => {
-                let provider = &facts.provider;
-                let message = format!(
-                    "the session asked `{provider}` at {}, and the profile of this repository names another server; nothing was sent",
-                    asked.as_str()
-                );
-                let hint = "begin another session, or name a provider of your own";
-                Err(usage_error(message).hint(hint))
-            }
-            Some(_) | None => Ok(()),
+        let mut answers = self.state.messages().iter().rev().filter(by_provider).peekable();
+        if answers.peek().is_none() {
+            return Ok(());
         }
+        // The call of an answer that was cut has no address, and an earlier call can have one.
+        let asked = answers.find_map(|message| message.endpoint.clone());
+        if asked.is_some() && asked == find_place(&facts.to_reader()) {
+            return Ok(());
+        }
+        let provider = &facts.provider;
+        let place = asked
+            .as_ref()
+            .map_or("an address that is not known", |asked| asked.as_str());
+        let message = format!(
+            "the session asked `{provider}` at {place}, and the profile of this repository names another server; nothing was sent"
+        );
+        Err(usage_error(message).hint("begin another session, or name a provider of your own"))
     }
 
     fn find_withheld(
