@@ -12,9 +12,9 @@ use agentos_host::{
     AgentAnswer, AgentTool, AgentToolEffect, AgentTools, AgentToolsSpec, Host, SessionOptions,
 };
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
-    JsonObject, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
-    ProgressToken, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
+    ErrorCode, ErrorData, Implementation, JsonObject, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer, serve_server};
 use rmcp::transport::io::stdio_pipes;
@@ -27,6 +27,8 @@ const INSTRUCTIONS: &str = "This server reads a git repository's last commit and
                             proposal waits for the user (`waiting`); do not propose it again, and go on with other work. Ask with \
                             `proposal_status` later.";
 
+/// Methods of the protocol that a client calls.
+const METHODS: [&str; 2] = ["tools/call", "tools/list"];
 /// Longest name of a client that is read, in characters.
 const LONGEST_NAME: usize = 64;
 /// Most names of clients whose tools are kept.
@@ -149,6 +151,24 @@ impl ServerHandler for McpServer {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method: String = request.method.chars().take(LONGEST_NAME).collect();
+        // The library gives a request of the protocol to this method too if its `params` cannot be read.
+        Err(match METHODS.contains(&method.as_str()) {
+            true => {
+                let message = format!(
+                    "the `params` of `{method}` have another form than the protocol's: `arguments` is an object, and not a text"
+                );
+                ErrorData::invalid_params(message, None)
+            }
+            false => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+        })
     }
 
     async fn call_tool(

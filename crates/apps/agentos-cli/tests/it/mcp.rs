@@ -366,6 +366,21 @@ fn a_flood_of_proposals_is_limited_and_garbage_ends_nothing() {
     assert_eq!(verified.code, Some(0), "{verified}");
 }
 
+#[test]
+fn a_call_in_another_form_is_refused_by_its_params() {
+    let (_repo, cli) = in_repo();
+    let mut client = McpClient::begin(&cli, "2025-11-25");
+    let as_text = json!({ "name": "read_file", "arguments": "{\"path\":\"src/lib.rs\"}" });
+    for (method, params, code) in [
+        ("tools/call", as_text, -32602),
+        ("tools/call", json!([]), -32602),
+        ("tools/none", json!({}), -32601),
+    ] {
+        let answer = client.ask(method, params);
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+    }
+}
+
 /// The file of the agent keeps every line, a copy stays next to it, and a second time changes nothing.
 #[test]
 fn the_settings_are_added_to_the_agents_file() {
