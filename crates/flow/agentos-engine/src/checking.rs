@@ -367,7 +367,6 @@ pub(crate) fn place_again(
     let options = LandOptions {
         seen: proposal.seen.clone(),
         partial: proposal.partial,
-        ..LandOptions::default()
     };
     let landed = land(proposal.answer, effects.repo.base(&target)?.as_ref(), &options);
     Ok(landed.ok().map(|found| (target, found.change)))

@@ -300,7 +300,6 @@ impl RunReplayer<'_> {
             }),
             // At the top is what the user allowed, in the report what was left out. Each lets edits be left out again.
             partial: partial("/partial") || partial("/report/partial"),
-            ..LandOptions::default()
         };
         let answer = known
             .answer

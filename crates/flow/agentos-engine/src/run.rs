@@ -106,7 +106,6 @@ async fn propose_change(
     let options = LandOptions {
         seen: context.seen.clone(),
         partial: request.partial,
-        ..LandOptions::default()
     };
     let ToolReply {
         answer,

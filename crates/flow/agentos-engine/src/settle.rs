@@ -170,7 +170,6 @@ fn place_answer(
     let options = LandOptions {
         seen: proposal.seen.clone(),
         partial: proposal.partial,
-        ..LandOptions::default()
     };
     let tool = proposal.tool_at(target);
     let readers = list_readers(&tool, proposal.reported_model.as_deref());

@@ -84,7 +84,6 @@ impl Host {
                 &seen.base_url,
                 self.profile_defaults(&provider)?.base_url.as_deref(),
             ),
-            ..NewProfile::default()
         })?;
         self.save_profile(&path, &text)?;
         let is_default = model.is_some() && self.read_settings()?.default_provider().is_none();

@@ -65,9 +65,7 @@ impl Conversation {
                 limits: spec.limits,
                 // What a server repeats of a key is not kept.
                 keeps_cut: match pinned.as_ref().is_some_and(|pinned| pinned.has_other) {
-                    true => {
-                        |cut| !is_key(cut) && !(cut.is_first_call && agentos_pool::is_passed_on(cut.code))
-                    }
+                    true => |cut| !is_key(cut) && !may_pass_on(cut),
                     false => |cut| !is_key(cut),
                 },
             };
@@ -159,6 +157,11 @@ impl Conversation {
         tools.toolboxes.end_idle();
         ended.map_err(word_store)
     }
+}
+
+/// Returns true if another member of a pool may be asked after the answer was cut.
+fn may_pass_on(cut: CutReason<'_>) -> bool {
+    cut.is_first_call && agentos_pool::is_passed_on(cut.code)
 }
 
 /// Returns true if an answer was cut because it has the key that was sent.
