@@ -371,10 +371,7 @@ fn a_call_in_another_form_is_refused_by_its_params() {
     let (_repo, cli) = in_repo();
     let mut client = McpClient::begin(&cli, "2025-11-25");
     let as_text = json!({ "name": "read_file", "arguments": "{\"path\":\"src/lib.rs\"}" });
-    for (method, params, code) in [
-        ("tools/call", as_text, -32602),
-        ("tools/none", json!({}), -32601),
-    ] {
+    for (method, params, code) in [("tools/call", as_text, -32602), ("tools/none", json!({}), -32601)] {
         let answer = client.ask(method, params);
         assert_eq!(answer["error"]["code"], code, "{answer}");
     }
