@@ -39,7 +39,7 @@ pub struct ServerSettings {
     pub total_timeout: Duration,
     /// Maximum number of retries of the first request of a turn.
     pub retries: u32,
-    /// Maximum number of retries of a request that continues a turn after calls of tools: nobody else can continue the turn.
+    /// Maximum number of retries of a request that continues a turn after calls of tools: no other model can continue the turn.
     pub later_retries: u32,
     /// Maximum tokens of an answer if the task sets no limit of its own.
     pub max_tokens: Option<u64>,

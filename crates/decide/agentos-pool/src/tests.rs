@@ -343,6 +343,37 @@ fn a_bots_limits_become_budgets_and_its_aliases_a_chain() {
 }
 
 #[test]
+fn a_circle_of_any_length_is_refused_and_a_long_chain_is_cut() {
+    let entries = |last: &str| {
+        let entry = |at: usize| {
+            let next = if at == 4_999 {
+                last.to_owned()
+            } else {
+                format!("m{}", at + 1)
+            };
+            json!({ "alias": format!("m{at}"), "provider": "openai", "model_name": "x", "fallback_alias": next })
+        };
+        Value::Array((0..5_000).map(entry).collect()).to_string()
+    };
+    let imported = read_pool(&entries("")).unwrap().unwrap();
+    let chain = |alias: &str| {
+        imported
+            .pool
+            .find_member(alias)
+            .unwrap()
+            .fallback
+            .clone()
+            .unwrap()
+    };
+    assert_eq!(
+        (chain("m0"), chain("m4999")),
+        ((1..6).map(|at| format!("m{at}")).collect(), Vec::new())
+    );
+    let fault = read_pool(&entries("m4900")).unwrap_err();
+    insta::assert_snapshot!(fault, @"the fallbacks of the models lead in a circle: m4900 → m4901 → m4902 → m4903 → m4904 → m4905 → … → m4900");
+}
+
+#[test]
 fn limits_of_litellm_become_budgets() {
     let text = r#"{"model_list": [
         {"model_name": "gpt", "litellm_params": {"model": "openai/gpt-4o", "rpm": 60, "tpm": 90000, "max_budget": 2.5, "budget_duration": "1d"}},

@@ -48,7 +48,7 @@ pub fn infer_needs(stated: Needs, turn: &TurnShape<'_>) -> Needs {
             "the message has an image",
         );
     } else if turn.reads_words {
-        // The words are those of the pools for which this is on; a message may be about a picture that a tool brings later.
+        // A message may be about a picture that a tool brings later, so a pool can count words as a sign of it.
         let message = turn.message.to_lowercase();
         if let Some(word) = PICTURE_WORDS.iter().find(|word| message.contains(**word)) {
             let reason = format!("the message has the word `{word}`");

@@ -169,8 +169,12 @@ fn a_member_is_asked_once_while_another_one_can_answer() {
     for (settings, expected) in [
         (json!({}), 1),
         (json!({ "retries": 2 }), 3),
-        // Nobody else is asked.
+        // No other member is asked: the pool's chain is empty, or the chain of the member.
         (json!({ "fallback": [] }), 4),
+        (
+            json!({ "members": [{ "alias": "first", "model": "one", "fallback": [] }, { "alias": "second", "model": "two" }] }),
+            4,
+        ),
     ] {
         let busy = FakeServer::start(|_| Reply::http(503, &[("retry-after", "0")], b"{}")).unwrap();
         let second = answering(SLOPPY_FIX, true);

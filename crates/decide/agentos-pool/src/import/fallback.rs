@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::{ImportedPool, list_entries, text_of};
 use crate::{MOST_HOPS, PoolFault, name_alias};
 
-/// Longest circle that is found. No file that a person wrote has a longer chain.
-const SHOWN_CIRCLE: usize = 64;
+/// Names of a circle that an error shows.
+const SHOWN_NAMES: usize = 8;
 
 /// Adds the chains of a document to the pool.
 ///
@@ -54,7 +54,7 @@ pub(super) fn read_fallback(
         let chain = names.get(&member.alias).and_then(|name| chains.get(*name));
         let (chain, note) = take_chain(Some(&member.alias), chain.map_or(&[], Vec::as_slice), renamed);
         imported.notes.extend(note);
-        // A model without a chain has none here either: nobody else is asked.
+        // After a model without a chain, the other program asks no other model. An empty chain says the same.
         member.fallback = Some(chain);
     }
     Ok(())
@@ -132,21 +132,23 @@ fn next_alias(name: &str, named: &BTreeMap<String, &Value>) -> Option<String> {
 /// Refuses a circle of `fallback_alias`. Each entry is visited once, because each has at most one next entry.
 fn refuse_circle(named: &BTreeMap<String, &Value>) -> Result<(), PoolFault> {
     let mut visited = BTreeSet::new();
-    for name in named.keys() {
-        let mut way = vec![name.clone()];
-        while let Some(next) = way.last().and_then(|last| next_alias(last, named)) {
-            if let Some(start) = way.iter().position(|known| *known == next) {
-                let circle = way.into_iter().skip(start);
-                return Err(PoolFault::FallbackCircle(
-                    circle.chain([next]).take(SHOWN_CIRCLE).collect(),
-                ));
-            }
-            if visited.contains(&next) || way.len() == SHOWN_CIRCLE {
+    for start in named.keys() {
+        let (mut way, mut next) = (Vec::new(), Some(start.clone()));
+        while let Some(name) = next {
+            if !visited.insert(name.clone()) {
+                // An entry of an earlier way ends this way; an entry of this way closes a circle.
+                if let Some(at) = way.iter().position(|known| *known == name) {
+                    let mut circle: Vec<String> = way.into_iter().skip(at).chain([name]).collect();
+                    if circle.len() > SHOWN_NAMES {
+                        circle.splice(SHOWN_NAMES - 2..circle.len() - 1, ["…".to_owned()]);
+                    }
+                    return Err(PoolFault::FallbackCircle(circle));
+                }
                 break;
             }
-            way.push(next);
+            next = next_alias(&name, named);
+            way.push(name);
         }
-        visited.extend(way);
     }
     Ok(())
 }

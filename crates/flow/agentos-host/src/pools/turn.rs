@@ -32,7 +32,7 @@ pub(crate) struct PinnedMember {
     /// Record of the choice.
     pub record: Value,
     pub alias: String,
-    /// True if somebody else can be asked should this member fail.
+    /// True if another member can be asked after this member fails.
     pub has_other: bool,
 }
 
@@ -160,7 +160,7 @@ impl PoolTurn {
         if failed.is_empty() {
             return vec![failed];
         }
-        let Some(order) = self.fallback_in(pool) else {
+        let Some(order) = self.fallback_in(pool, None) else {
             return vec![failed];
         };
         let next = order.iter().filter(|alias| !failed.contains_key(*alias));
@@ -177,15 +177,15 @@ impl PoolTurn {
         only.collect()
     }
 
-    /// Returns the members that are asked after a failure: those of the member that was asked first, else those of the pool. `None` if the
-    /// selector chooses again.
-    fn fallback_in<'p>(&self, pool: &'p LoadedPool) -> Option<&'p Vec<String>> {
-        let first = self.first.as_ref().and_then(|first| pool.file.find_member(first));
-        let own = first.and_then(|member| member.fallback.as_ref());
+    /// Returns the members that are asked after a failure: the chain of the member that was asked first, else the pool's chain. `next` is
+    /// first if no member was asked yet. `None` if the selector chooses again.
+    fn fallback_in<'p>(&self, pool: &'p LoadedPool, next: Option<&String>) -> Option<&'p Vec<String>> {
+        let first = self.first.as_ref().or(next);
+        let own = first.and_then(|first| pool.file.find_member(first)?.fallback.as_ref());
         own.or(pool.file.fallback.as_ref())
     }
 
-    /// Returns true if somebody else could answer should this choice fail, so that waiting for its server to recover would only lose time.
+    /// Returns true if another member could answer after the chosen member fails: waiting for the server to recover would lose time.
     fn has_other(&self, pool: &LoadedPool, choice: &PoolChoice) -> bool {
         let may_pass = |alias: &String| {
             let reasons = choice.refused.iter().filter(|refused| refused.alias == *alias);
@@ -195,7 +195,7 @@ impl PoolTurn {
             let fits = reasons.all(|reason| Some(reason) == excluded);
             choice.alias.as_ref() != Some(alias) && !self.failed.contains_key(alias) && fits
         };
-        let is_here = match self.fallback_in(pool) {
+        let is_here = match self.fallback_in(pool, choice.alias.as_ref()) {
             Some(order) => order.iter().any(may_pass),
             None => pool.members.iter().any(|member| may_pass(&member.model.alias)),
         };
@@ -292,7 +292,7 @@ fn notify_user(host: &Host, pool: &LoadedPool, notice: Notice) {
     }
 }
 
-/// Reports the word of the message from which a need follows, because nobody stated it. Does nothing if there is no such word.
+/// Reports the word of the message from which a need follows, because the user did not state the need.
 fn notify_of_word(host: &Host, pool: &LoadedPool, choice: &PoolChoice, has_image: bool) {
     let need = choice
         .input
