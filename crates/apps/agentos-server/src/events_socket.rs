@@ -134,10 +134,15 @@ where
                 None => break (close_code::AWAY, "the events have ended, or the token or session has"),
             },
         };
-        for message in messages {
-            if !matches!(timeout(times.write, sink.send(message)).await, Ok(Ok(()))) {
-                return;
+        // One limit for all: between two of them, nothing looks whether the author still counts, and no answer to a ping is read.
+        let written = async {
+            for message in messages {
+                sink.send(message).await?;
             }
+            Ok::<(), Error>(())
+        };
+        if !matches!(timeout(times.write, written).await, Ok(Ok(()))) {
+            return;
         }
     };
     let frame = CloseFrame {

@@ -291,15 +291,20 @@ fn at_device(
     })
 }
 
-#[test]
-fn a_device_does_nothing_that_it_did_not_sign() {
+/// Starts a service whose page may be at the address of a device.
+fn start_for_devices() -> Service {
     let repo = TestRepo::new();
     repo.write("src/lib.rs", LIB);
     repo.commit_all("begin");
-    let service = Service::start_with(repo, |cli| {
+    Service::start_with(repo, |cli| {
         let file = cli.home().join(".config/agentos/config.toml");
         write_file(&file, "device_addresses = \"http://phone.localhost\"\n");
-    });
+    })
+}
+
+#[test]
+fn a_device_does_nothing_that_it_did_not_sign() {
+    let service = start_for_devices();
     let person = service.sign_in();
     let shown = service.post_form("/devices/link", &person.cookie, &[("form", &person.form)]);
     let code = shown.body.split_once("phone.localhost/signin#").unwrap().1;
@@ -399,13 +404,7 @@ fn count_consents(service: &Service, folder: &std::path::Path) -> usize {
 
 #[test]
 fn a_revoked_device_ends_in_every_repository_at_once() {
-    let repo = TestRepo::new();
-    repo.write("src/lib.rs", LIB);
-    repo.commit_all("begin");
-    let service = Service::start_with(repo, |cli| {
-        let file = cli.home().join(".config/agentos/config.toml");
-        write_file(&file, "device_addresses = \"http://phone.localhost\"\n");
-    });
+    let service = start_for_devices();
     let key = agentos_host::device_key("PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=").unwrap();
     let device = service.host().add_device("phone", &key).unwrap();
     let other = other_repository();
