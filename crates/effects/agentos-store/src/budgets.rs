@@ -109,8 +109,8 @@ pub struct BudgetSums {
 pub enum ReserveAnswer {
     /// The call may be sent, after it is marked as sent.
     Reserved {
-        /// Position of the first budget of which at least four fifths are spent, with its sums. `None` if there is no such budget.
-        nearly_spent: Option<(usize, BudgetSums)>,
+        /// Positions of the budgets of which at least four fifths are spent, with their sums.
+        nearly_spent: Vec<(usize, BudgetSums)>,
     },
     /// The call could overrun this budget, so nothing was reserved.
     Exceeded {
@@ -179,7 +179,7 @@ impl BudgetStore {
         // Immediate: the sums must not change between the check and the insertion.
         let batch = begin(&mut self.db)?;
         table::end_leases(&batch, call.now)?;
-        let mut nearly_spent = None;
+        let mut nearly_spent = Vec::new();
         for (position, limit) in limits.iter().enumerate() {
             if !limit.scope.contains(call.session, call.provider, call.model) {
                 continue;
@@ -199,7 +199,7 @@ impl BudgetStore {
             }
             let is_nearly_spent =
                 |sums: &BudgetSums| sums.spent.number() >= limit.amount.number() - limit.amount.number() / 5;
-            nearly_spent = nearly_spent.or(sums.filter(is_nearly_spent).map(|sums| (position, sums)));
+            nearly_spent.extend(sums.filter(is_nearly_spent).map(|sums| (position, sums)));
         }
         table::insert_row(&batch, call)?;
         batch.commit().map_err(StoreError::from)?;

@@ -2,7 +2,7 @@
 //!
 //! Owns: the one way from a call to the budgets. Never: sends a call, or writes the ledger.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentos_api::{NextStep, Notice};
@@ -13,7 +13,7 @@ use agentos_store::{
     BudgetAmount, BudgetGroup, BudgetLimit, BudgetPeriod, BudgetScope, BudgetStore, BudgetSums, BudgetUnit,
     PlannedSpend, ReserveAnswer, SpendEnd, SpendingQuery, StoreError, ZoneOffset,
 };
-use agentos_tool::{ExactCost, ExecutionMode, MOST_TOKENS, SendingSize, TokenPrices};
+use agentos_tool::{ExactCost, ExecutionMode, MOST_TOKENS, SendingSize, Timestamp, TokenPrices};
 
 use super::{name_counted, open_store, read_budgets, read_recorded};
 use crate::clock::{self, SystemClock};
@@ -60,7 +60,8 @@ pub(crate) struct BudgetGuard {
     limits: Vec<BudgetLimit>,
     /// True if the calls come with a token for which the user has set no budget.
     uses_default: bool,
-    has_alerted: AtomicBool,
+    /// Beginning of the period in which a budget was last said to be nearly spent, by the budget's position.
+    alerted: Mutex<BTreeMap<usize, String>>,
     store: Mutex<BudgetStore>,
 }
 
@@ -93,7 +94,7 @@ impl BudgetGuard {
             model,
             limits,
             uses_default,
-            has_alerted: AtomicBool::new(false),
+            alerted: Mutex::default(),
         }))
     }
 
@@ -162,10 +163,8 @@ impl BudgetGuard {
         let answer = self.lock().reserve(&self.limits, &planned, read);
         match answer.map_err(ReserveError::into_effect)? {
             ReserveAnswer::Reserved { nearly_spent } => {
-                if let Some((limit, sums)) =
-                    nearly_spent.and_then(|(at, sums)| Some((self.limits.get(at)?, sums)))
-                {
-                    self.alert(limit, sums);
+                for (position, sums) in nearly_spent {
+                    self.alert(position, sums, &now);
                 }
                 Ok(Some(id))
             }
@@ -176,17 +175,18 @@ impl BudgetGuard {
         }
     }
 
-    /// Says once that a budget is nearly spent.
-    fn alert(&self, limit: &BudgetLimit, sums: BudgetSums) {
-        if !self.has_alerted.swap(true, Ordering::Relaxed) {
-            let group = limit
-                .each
-                .map(|each| (each, each.find(self.model.session.as_deref())));
-            let message = format!(
-                "the budget {} is nearly spent: {}",
-                describe_budget(limit, group),
-                describe_sums(sums)
-            );
+    /// Says once in a period that a budget is nearly spent.
+    fn alert(&self, position: usize, sums: BudgetSums, now: &Timestamp) {
+        let Some(limit) = self.limits.get(position) else {
+            return;
+        };
+        let session = self.model.session.as_deref();
+        let period = limit.query_session(session, now).since.to_string();
+        let mut alerted = self.alerted.lock().unwrap_or_else(PoisonError::into_inner);
+        if alerted.insert(position, period.clone()).as_ref() != Some(&period) {
+            let group = limit.each.map(|each| (each, each.find(session)));
+            let name = describe_budget(limit, group);
+            let message = format!("the budget {name} is nearly spent: {}", describe_sums(sums));
             self.host.notify(Notice::new("budget-nearly-spent", message));
         }
     }

@@ -19,7 +19,7 @@ fn a_reservation_says_if_four_fifths_of_a_budget_are_spent() {
             let ReserveAnswer::Reserved { nearly_spent } = answer else {
                 break;
             };
-            alerted.extend(nearly_spent.map(|_| number));
+            alerted.extend(nearly_spent.iter().map(|_| number));
             store.mark_sent(&id, &now).unwrap();
             store.close(&id, known(price)).unwrap();
         }
