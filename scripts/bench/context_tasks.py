@@ -1,7 +1,7 @@
 """Tasks for the measurements of context: real commits, with the repository at their parent.
 
-A task is the first line of a commit's message. The commit changes 1 to 6 files that existed before it, other than
-documents, locks and generated files. A file of tasks is a JSON list of `{repo, commit, text, files}`; the repositories are
+A task is the first line and the first paragraph of a commit's message. The commit changes 1 to 6 files of code that existed
+before it, other than tests and generated files. A file of tasks is a JSON list of `{repo, commit, text, files}`; the repositories are
 tar archives of bare repositories in `repos/` beside it, or git folders given as `NAME=GITDIR`.
 """
 
@@ -16,6 +16,12 @@ ENDINGS = (
     ".c .h .cc .cpp .hpp .rs .go .java .kt .py .js .jsx .mjs .cjs .ts .tsx .vue .rb .php .swift .scala .cs .lua .pyx .m"
 ).split()
 SKIPPED = re.compile(r"(^|/)(vendor|third_party|node_modules|dist|target|testdata|fixtures|snapshots)/|\.lock$|\.min\.|\.d\.ts$|\.pb\.go$")
+TEST = re.compile(
+    r"(^|/)(tests?|spec|__tests__|testing|testdata)(/|$)|(_test|_spec|Test|Tests|Spec|\.test|\.spec)\.[a-z]+$|(^|/)test[_-]", re.I
+)
+TRAILER = re.compile(
+    r"^[A-Z][A-Za-z-]+(-by|-URL|-Url|-url): |^(Fixes|Closes|Refs|Ref|PiperOrigin|Fixes:|Refs:|PR-URL|Change-Id)\b"
+)
 BORING = re.compile(r"^(merge|revert|bump|release|version|update (dependenc|changelog|copyright|lock)|v?\d+\.\d+)|prepare (for )?release|^\[?maven|^chore\(deps|^build\(deps", re.I)
 
 
@@ -29,21 +35,50 @@ def is_source(path):
     return path.endswith(tuple(ENDINGS)) and not SKIPPED.search(path)
 
 
+def task_text(subject, body):
+    """Returns the subject of a message and its first paragraph, without trailers and numbers of requests."""
+    subject = re.sub(r"\s*\(#\d+\)$", "", subject)
+    lines = body.strip().split("\n\n")[0].split("\n")
+    paragraph = " ".join(line.strip() for line in lines if not TRAILER.search(line)).strip()
+    return (f"{subject.rstrip('.')}. {paragraph}" if paragraph else subject)[:400]
+
+
+def make_task(name, git_dir, commit):
+    """Returns the task of a commit. It has no files if no task can be made of the commit."""
+    subject, _, body = git(git_dir, "log", "-1", "--format=%s%x01%b", commit).strip().partition("\1")
+    rows = git(git_dir, "diff-tree", "-r", "--no-commit-id", "--name-status", "--no-renames", commit).splitlines()
+    changed = [row.split("\t") for row in rows]
+    files = [path for status, path in changed if status == "M" and is_source(path) and not TEST.search(path)]
+    return {"repo": name, "commit": commit, "text": task_text(subject, body), "files": files, "rows": len(rows)}
+
+
+def is_fit_for_task(task):
+    """Returns true for a commit that a person could have asked for: few files, and a message that says something."""
+    subject = task["text"]
+    return 1 <= len(task["files"]) <= 6 and task["rows"] <= 14 and len(subject) >= 15 and not BORING.search(subject)
+
+
 def make_tasks(name, git_dir, count, seed=7):
     """Returns tasks from commits of a repository: an even selection of the newest 1,500, shuffled with a fixed seed."""
-    log = git(git_dir, "log", "--no-merges", "-n", "1500", "--format=%x00%H%x01%s", "--name-status", "--no-renames")
+    commits = git(git_dir, "log", "--no-merges", "-n", "1500", "--format=%H").split()
+    random.Random(seed).shuffle(commits)
     found = []
-    for entry in log.split("\0")[1:]:
-        head, _, rest = entry.partition("\n")
-        commit, _, subject = head.partition("\1")
-        rows = [row.split("\t") for row in rest.split("\n") if "\t" in row]
-        changed = [path for status, path in rows if status == "M" and is_source(path)]
-        if not 1 <= len(changed) <= 6 or len(rows) > 12 or BORING.search(subject) or len(subject) < 15:
-            continue
-        text = re.sub(r"\s*\(#\d+\)$", "", subject)
-        found.append({"repo": name, "commit": commit, "text": text, "files": changed})
-    random.Random(seed).shuffle(found)
-    return found[:count]
+    for commit in commits:
+        task = make_task(name, git_dir, commit)
+        if is_fit_for_task(task):
+            found.append(task)
+        if len(found) == count:
+            break
+    return found
+
+
+def read_commits(path, half, given):
+    """Returns the tasks of a file `{half: {repository: [commit]}}`, for the repositories that are given as git folders."""
+    by_repository = json.loads(pathlib.Path(path).read_text())[half]
+    missing = [name for name in by_repository if name not in given]
+    if missing:
+        print(f"without {', '.join(missing)}: give NAME=GITDIR for each")
+    return [make_task(name, given[name], commit) for name in by_repository if name in given for commit in by_repository[name]]
 
 
 def read_tasks(path, per_repo):

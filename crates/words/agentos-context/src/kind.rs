@@ -6,10 +6,12 @@ use std::borrow::Cow;
 
 /// Factor for generated files and for data.
 const GENERATED_FACTOR: f64 = 0.15;
-/// Factor for tests: a task is usually about the code they test.
-pub(crate) const TEST_FACTOR: f64 = 0.4;
-/// Factor for prose and settings: they have the words of a task, but most tasks change code.
-pub(crate) const PROSE_FACTOR: f64 = 0.4;
+/// Factors for tests: a task is usually about the code they test. The second is for a task that mentions tests: most of these
+/// ask for code and a test of it.
+const TEST_FACTORS: (f64, f64) = (0.3, 0.7);
+/// Factors for everything other than code: prose, settings, lists of authors. It has the words of a task, but most tasks change
+/// code. The second is for a task that mentions documents.
+const PROSE_FACTORS: (f64, f64) = (0.3, 0.5);
 
 /// Stems of the words of tasks about documents.
 pub(crate) const PROSE_WORDS: [&str; 6] = ["doc", "document", "documentation", "readm", "guid", "manual"];
@@ -17,7 +19,7 @@ pub(crate) const PROSE_WORDS: [&str; 6] = ["doc", "document", "documentation", "
 /// Kinds of a file, or of a folder and everything in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PathKinds {
-    /// Prose and settings.
+    /// Everything other than code: prose, settings, lists.
     pub is_prose: bool,
     /// Tests.
     pub is_test: bool,
@@ -57,12 +59,19 @@ fn lower_letters(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// Endings of programming languages, and of the languages in which interfaces and queries are written; sorted.
+const CODE_ENDINGS: [&str; 70] = [
+    "asm", "bash", "bat", "c", "cc", "cjs", "clj", "cpp", "cs", "cts", "cu", "cxx", "dart", "erl", "ex",
+    "exs", "f90", "fish", "fs", "go", "graphql", "groovy", "h", "hh", "hpp", "hs", "hxx", "inc", "inl",
+    "java", "jl", "js", "jsx", "kt", "kts", "l", "lua", "m", "mjs", "ml", "mli", "mm", "mts", "nim", "php",
+    "pl", "pm", "proto", "ps1", "py", "pyi", "pyx", "r", "rb", "rs", "s", "scala", "sh", "sol", "sql",
+    "svelte", "swift", "tf", "ts", "tsx", "vb", "vue", "y", "zig", "zsh",
+];
+
 fn is_prose_name(small: &str) -> bool {
-    let ending = small.rsplit('.').next().unwrap_or_default();
-    matches!(
-        ending,
-        "md" | "rst" | "txt" | "adoc" | "html" | "css" | "json" | "yml" | "yaml" | "toml" | "cfg" | "ini"
-    )
+    // By the endings of code and not by those of prose: files without an ending are mostly lists and settings.
+    let ending = small.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_none_or(|ending| CODE_ENDINGS.binary_search(&ending).is_err())
 }
 
 fn is_test_part(part: &str) -> bool {
@@ -118,21 +127,33 @@ fn is_generated_name(name: &str) -> bool {
     by_ending || names.contains(&name)
 }
 
-/// Factors for kinds of files. `None` if the task is about this kind.
+/// Factors for kinds of files.
 pub(crate) struct KindFactors {
-    pub test: Option<f64>,
-    pub prose: Option<f64>,
+    test: f64,
+    prose: f64,
 }
 
 impl KindFactors {
+    /// Returns the factors for a task that mentions tests, or documents.
+    pub(crate) fn of_task(has_tests: bool, has_prose: bool) -> Self {
+        let choose = |(usual, asked): (f64, f64), is_asked: bool| if is_asked { asked } else { usual };
+        Self {
+            test: choose(TEST_FACTORS, has_tests),
+            prose: choose(PROSE_FACTORS, has_prose),
+        }
+    }
+
     /// Returns the factor for the score of a file.
     pub(crate) fn factor_of(&self, kinds: PathKinds) -> f64 {
         if kinds.is_generated {
-            return GENERATED_FACTOR;
+            GENERATED_FACTOR
+        } else if kinds.is_test {
+            self.test
+        } else if kinds.is_prose {
+            self.prose
+        } else {
+            1.0
         }
-        let test = self.test.filter(|_| kinds.is_test);
-        let prose = self.prose.filter(|_| kinds.is_prose);
-        test.or(prose).unwrap_or(1.0)
     }
 }
 
@@ -141,25 +162,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_endings_of_code_are_sorted() {
+        assert!(CODE_ENDINGS.is_sorted());
+    }
+
+    #[test]
     fn kinds_follow_from_folders_and_names() {
         let cases = [
             ("src/a.rs", (false, false, false)),
             ("docs/a.rs", (true, false, false)),
             ("Docs/Guide.MD", (true, false, false)),
             ("src/docs/a.rs", (false, false, false)),
-            ("README", (false, false, false)),
-            ("docs", (false, false, false)),
+            ("README", (true, false, false)),
+            ("docs", (true, false, false)),
             ("src/tests/a.rs", (false, true, false)),
             ("src/test_a.py", (false, true, false)),
             ("src/a.test.js", (false, true, false)),
             ("src/AppTest.java", (false, true, false)),
             ("vendor/a/b.go", (false, false, true)),
             ("src/a.spec.d.ts", (false, true, false)),
-            ("src/spec.js.map", (false, true, true)),
+            ("src/spec.js.map", (true, true, true)),
             ("src/lib.min.js", (false, false, true)),
             ("src/api.pb.go", (false, false, true)),
             ("src/pb.go", (false, false, false)),
-            ("Cargo.lock", (false, false, true)),
+            ("Cargo.lock", (true, false, true)),
             ("CHANGELOG.md", (true, false, true)),
         ];
         for (path, expected) in cases {

@@ -22,6 +22,7 @@ mod query;
 mod rank;
 mod signature;
 mod symbol;
+mod task_text;
 mod tokens;
 mod word_key;
 mod words;

@@ -22,9 +22,12 @@ const PART_LENGTH: f64 = 0.6;
 const HEADER_WEIGHT: f64 = 0.5;
 /// Weight of a word in the name of a definition, in addition to that of a word anywhere: what is defined matters more than what
 /// is used.
-const DEFINED_WEIGHT: f64 = 0.5;
+const DEFINED_WEIGHT: f64 = 1.0;
 /// Weight of the file's score in the score of its parts.
 const FILE_WEIGHT: f64 = 0.8;
+
+/// Share of the score of a part that is added to the scores of the parts above and below it: changes lie close together.
+const NEXT_WEIGHT: f64 = 0.2;
 
 /// Text of a file, for the ranking of its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +145,7 @@ impl FileRanker<'_> {
             }
         }
         raise_called(&mut candidates, &texts);
+        candidates.iter_mut().for_each(raise_next);
         candidates
     }
 
@@ -221,6 +225,18 @@ impl FileRanker<'_> {
                 weight * (inverse_frequency(count, all) + among_files) / 2.0
             })
             .collect()
+    }
+}
+
+/// Adds to the scores of parts next to good ones. The score of the file, which all its parts have, is not added again.
+fn raise_next(candidate: &mut CandidateFile) {
+    let by_file = candidate.file.score * FILE_WEIGHT;
+    let by_part = candidate.parts.iter().map(|part| part.score - by_file);
+    let by_part: Vec<f64> = by_part.collect();
+    let score_at = |at: Option<usize>| at.and_then(|at| by_part.get(at)).copied().unwrap_or(0.0);
+    for (at, part) in candidate.parts.iter_mut().enumerate() {
+        let next = score_at(at.checked_sub(1)) + score_at(at.checked_add(1));
+        part.score += NEXT_WEIGHT * next;
     }
 }
 

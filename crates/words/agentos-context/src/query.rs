@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::task_text::{drop_people_and_pages, end_of_first_sentence, list_area_words};
 use crate::words::{for_each_identifier, for_each_part, stem_word};
 
 /// Task, as words and paths to search for.
@@ -21,6 +22,8 @@ pub(crate) struct QueryTerm {
     pub stem: Vec<u8>,
     pub weight: f64,
     pub written: String,
+    /// True if the task begins with the word as the area that it is about.
+    pub is_area: bool,
 }
 
 /// Weight of a word that is written as an identifier. These are the best evidence, since prose does not contain them.
@@ -29,6 +32,8 @@ const IDENTIFIER_WEIGHT: f64 = 3.0;
 const PART_WEIGHT: f64 = 0.7;
 /// Weight of any other word.
 const WORD_WEIGHT: f64 = 1.0;
+/// Factor for the words after the first sentence: it says what is wanted, the others explain it.
+const LATER_FACTOR: f64 = 0.7;
 /// Maximum number of words. More are a pasted text; the first ones state what is wanted.
 const MAX_TERMS: usize = 256;
 
@@ -36,47 +41,23 @@ impl TaskQuery {
     /// Reads a task.
     #[must_use]
     pub fn from_task(task: &str) -> Self {
-        let mut terms: BTreeMap<Vec<u8>, (usize, f64, String)> = BTreeMap::new();
-        let mut buffer = Vec::new();
-        let mut take = |word: &[u8], weight: f64| {
-            // Single letters and bare numbers are in every file.
-            let odd = word.len() < 2 || word.iter().all(u8::is_ascii_digit);
-            if odd || (weight < IDENTIFIER_WEIGHT && is_common(word)) || !stem_word(word, &mut buffer) {
-                return;
-            }
-            // `404s` has the stem `404`, and bare numbers are not counted in texts.
-            if buffer.iter().all(u8::is_ascii_digit) {
-                return;
-            }
-            let next = terms.len();
-            if next < MAX_TERMS || terms.contains_key(&buffer) {
-                let written = String::from_utf8_lossy(word).into_owned();
-                let known = terms.entry(buffer.clone()).or_insert((next, weight, written));
-                known.1 = known.1.max(weight);
-            }
-        };
-        for_each_identifier(task.as_bytes(), |word, _| {
-            let mut count = 0;
-            for_each_part(word, |_| count += 1);
-            if count > 1 || word.contains(&b'_') {
-                take(word, IDENTIFIER_WEIGHT);
-                for_each_part(word, |part| take(part, PART_WEIGHT));
-            } else if is_marked(word, task) {
-                take(word, IDENTIFIER_WEIGHT);
-            } else {
-                take(word, WORD_WEIGHT);
-            }
-        });
-        let mut terms: Vec<_> = terms.into_iter().collect();
+        let task = drop_people_and_pages(task);
+        let (first, later) = task.split_at(end_of_first_sentence(&task));
+        let mut found = FoundTerms::default();
+        found.add_words(first, &task, 1.0);
+        found.add_words(later, &task, LATER_FACTOR);
+        let area = list_area_words(&task);
+        let mut terms: Vec<_> = found.terms.into_iter().collect();
         terms.sort_by_key(|(_, (order, _, _))| *order);
         let terms = terms.into_iter().map(|(stem, (_, weight, written))| QueryTerm {
             stem,
             weight,
+            is_area: area.iter().any(|word| word.eq_ignore_ascii_case(&written)),
             written,
         });
         Self {
             terms: terms.collect(),
-            paths: find_paths(task),
+            paths: find_paths(&task),
         }
     }
 
@@ -84,6 +65,52 @@ impl TaskQuery {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.paths.is_empty()
+    }
+}
+
+/// Words of a task found so far.
+#[derive(Default)]
+struct FoundTerms {
+    /// For each compared form: its place in the task, its weight, and its spelling.
+    terms: BTreeMap<Vec<u8>, (usize, f64, String)>,
+    buffer: Vec<u8>,
+}
+
+impl FoundTerms {
+    /// Adds the words of a part of a task.
+    fn add_words(&mut self, part: &str, task: &str, factor: f64) {
+        for_each_identifier(part.as_bytes(), |word, _| {
+            let mut count = 0;
+            for_each_part(word, |_| count += 1);
+            if count > 1 || word.contains(&b'_') {
+                self.add_word(word, IDENTIFIER_WEIGHT, factor);
+                for_each_part(word, |part| self.add_word(part, PART_WEIGHT, factor));
+            } else if is_marked(word, task) {
+                self.add_word(word, IDENTIFIER_WEIGHT, factor);
+            } else {
+                self.add_word(word, WORD_WEIGHT, factor);
+            }
+        });
+    }
+
+    fn add_word(&mut self, word: &[u8], weight: f64, factor: f64) {
+        // Single letters and bare numbers are in every file.
+        let odd = word.len() < 2 || word.iter().all(u8::is_ascii_digit);
+        let is_common = weight < IDENTIFIER_WEIGHT && is_common(word);
+        if odd || is_common || !stem_word(word, &mut self.buffer) {
+            return;
+        }
+        // `404s` has the stem `404`, and bare numbers are not counted in texts.
+        if self.buffer.iter().all(u8::is_ascii_digit) {
+            return;
+        }
+        let (next, weight) = (self.terms.len(), weight * factor);
+        if next < MAX_TERMS || self.terms.contains_key(&self.buffer) {
+            let written = String::from_utf8_lossy(word).into_owned();
+            let known = self.terms.entry(self.buffer.clone());
+            let known = known.or_insert((next, weight, written));
+            known.1 = known.1.max(weight);
+        }
     }
 }
 

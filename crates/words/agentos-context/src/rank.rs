@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::kind::{KindFactors, PROSE_FACTOR, PROSE_WORDS, PathKinds, TEST_FACTOR};
+use crate::kind::{KindFactors, PROSE_WORDS, PathKinds};
 use crate::query::TaskQuery;
 use crate::word_key::{WordKey, for_each_stem};
 use crate::words::WordStarts;
@@ -27,8 +27,10 @@ pub use past::PastCommit;
 pub(crate) const K1: f64 = 1.2;
 const B: f64 = 0.5;
 /// Weight of a word in the folder, and of one in the file name, relative to a word of the text.
-const FOLDER_WEIGHT: f64 = 1.2;
+const FOLDER_WEIGHT: f64 = 2.2;
 const NAME_WEIGHT: f64 = 3.0;
+/// Factor for a word in the path that the task begins with as its area.
+const AREA_FACTOR: f64 = 2.5;
 /// Weight of the commits whose subjects resemble the task, relative to the best text.
 const RESEMBLANCE_WEIGHT: f64 = 0.6;
 /// Weight of having been changed often and lately.
@@ -159,7 +161,8 @@ impl<'q> FileRanker<'q> {
             };
             // A word in folder and name counts once, with the higher weight, which comes first.
             if list.last().is_none_or(|(file, _)| *file != id.0) {
-                list.push((id.0, weight));
+                let is_area = self.query.terms.get(at).is_some_and(|term| term.is_area);
+                list.push((id.0, if is_area { weight * AREA_FACTOR } else { weight }));
             }
         }
         let named = self.query.paths.iter().any(|asked| {
@@ -311,16 +314,9 @@ impl<'q> FileRanker<'q> {
         (words as f64 / f64::from(count.max(1))).max(1.0)
     }
 
-    /// Returns the factors for the kinds of files. A task that mentions tests or documents is about them.
+    /// Returns the factors for the kinds of files.
     fn kind_factors(&self) -> KindFactors {
-        let factor = |stems: &[&str], factor: f64| match self.asks_for(stems) {
-            true => None,
-            false => Some(factor),
-        };
-        KindFactors {
-            test: factor(&["test"], TEST_FACTOR),
-            prose: factor(&PROSE_WORDS, PROSE_FACTOR),
-        }
+        KindFactors::of_task(self.asks_for(&["test"]), self.asks_for(&PROSE_WORDS))
     }
 
     /// Returns the sum of the scores of the words of each file.

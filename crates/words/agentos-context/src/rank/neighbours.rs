@@ -9,7 +9,7 @@ use super::paths::{PathFinder, file_stem};
 use crate::imports::list_imports;
 
 /// Share of a file's score that is added to the score of a file that it imports.
-const IMPORT_WEIGHT: f64 = 0.2;
+const IMPORT_WEIGHT: f64 = 0.3;
 /// Share of a file's score that is added to the score of its tests.
 const TEST_WEIGHT: f64 = 0.2;
 /// Maximum number of tests of one file. Names such as `utils` are common.

@@ -68,6 +68,51 @@ fn a_task_leads_to_the_files_that_its_words_are_in() {
 }
 
 #[test]
+fn the_area_in_front_of_a_task_decides_between_files_with_the_same_words() {
+    let files = [
+        ("unix/pipe.c", "int close_pipe(int handle);"),
+        ("win/pipe.c", "int close_pipe(int handle);"),
+    ];
+    for (task, first) in [
+        ("win: close the pipe", "win/pipe.c"),
+        ("fix(unix): close the pipe", "unix/pipe.c"),
+        // A word later in the task is an ordinary word.
+        ("[unix] close the pipe. It works on win.", "unix/pipe.c"),
+    ] {
+        let found = ranked(task, &files);
+        assert_eq!(
+            found.first().map(|(path, _)| path.as_str()),
+            Some(first),
+            "{task}"
+        );
+    }
+}
+
+#[test]
+fn code_comes_before_lists_and_settings_with_the_same_words() {
+    let files = [
+        ("AUTHORS", "payment payment payment"),
+        ("settings.yml", "payment: payment"),
+        ("tests/shop.rs", "fn payment() {}"),
+        ("src/shop.rs", "fn payment() {}"),
+    ];
+    let found = ranked("the payment is lost", &files);
+    assert_eq!(
+        found.first().map(|(path, _)| path.as_str()),
+        Some("src/shop.rs"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_part_next_to_a_good_part_comes_before_others() {
+    let files = [("shop.py", large_file())];
+    // Each method is a part. `clean` and `greet` are next to `pay`; all methods but `pay` have the same words.
+    let picked = picked("the payment is lost", &files, &[], tokens(640));
+    assert_eq!(shown(&picked), ["shop.py:1-3,41-76"]);
+}
+
+#[test]
 fn a_file_that_is_named_comes_first_whatever_its_words() {
     let found = ranked("the server is slow, see README.md and http/server.rs:12", FILES);
     let mut named: Vec<&str> = found
