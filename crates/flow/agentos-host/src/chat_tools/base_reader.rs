@@ -2,6 +2,7 @@
 //!
 //! Owns: opening the base, and the question whether a file may be shown. Never: opens a file before its name is allowed.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use agentos_chain::hash_bytes;
@@ -122,7 +123,26 @@ impl ShownTexts {
     }
 }
 
+/// Returns a path of the repository, as a model writes it: after `./` as in a shell, or after the folder of the working tree as on
+/// disk.
+fn strip_root<'p>(given: &'p str, work_dir: Option<&Path>) -> &'p str {
+    let in_folder = work_dir.and_then(Path::to_str).and_then(|folder| {
+        let rest = given.strip_prefix(folder.trim_end_matches('/'))?;
+        rest.strip_prefix('/')
+    });
+    let mut path = in_folder.unwrap_or(given);
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest;
+    }
+    path
+}
+
 impl BaseReader<'_> {
+    /// Returns a path or a pattern from the top of the repository.
+    pub(super) fn path_from_root<'p>(&self, given: &'p str) -> &'p str {
+        strip_root(given, self.repo.work_dir())
+    }
+
     /// Returns the facts for policy about everybody who a text can reach, with the bytes that were sent before: the model first.
     pub(super) fn list_facts(&self) -> Vec<ToolFacts> {
         let context_bytes = self.context.lock_shown().bytes;
@@ -209,6 +229,7 @@ impl BaseReader<'_> {
     pub(super) fn list_paths(&self, pattern: Option<&str>) -> Result<Vec<(String, String)>, EffectError> {
         let ignore = read_ignore(self.base)?;
         // As in `.gitignore`: models write `*.rs` and mean the files of all folders.
+        let pattern = pattern.map(|pattern| self.path_from_root(pattern));
         let pattern = pattern.map(|pattern| match pattern.contains('/') {
             true => PathPattern::parse(pattern),
             false => PathPattern::parse(&format!("**/{pattern}")),
@@ -236,5 +257,34 @@ impl BaseReader<'_> {
         }
         let bytes = self.base.read(id).map_err(|error| unreadable_base(&error))?;
         Ok(String::from_utf8(bytes.to_vec()).ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::strip_root;
+
+    #[test]
+    fn paths_of_a_shell_and_of_the_disk_name_the_same_file() {
+        let cases = [
+            ("src/a.py", "src/a.py"),
+            ("./src/a.py", "src/a.py"),
+            (".//src/a.py", "/src/a.py"),
+            ("/home/me/shop/src/a.py", "src/a.py"),
+            ("/home/me/shop/./src/a.py", "src/a.py"),
+            ("/home/me/shopping/a.py", "/home/me/shopping/a.py"),
+            ("/etc/passwd", "/etc/passwd"),
+            ("../a.py", "../a.py"),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(
+                strip_root(given, Some(Path::new("/home/me/shop/"))),
+                expected,
+                "{given}"
+            );
+        }
+        assert_eq!(strip_root("/a/b", None), "/a/b");
     }
 }

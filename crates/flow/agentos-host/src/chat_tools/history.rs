@@ -29,6 +29,7 @@ pub(super) fn list_commits(
     let limit = arguments.number("limit").unwrap_or(COMMITS.0).clamp(1, COMMITS.1);
     let path = arguments.text("path").map(|path| path.trim_end_matches('/'));
     with_base(context, |reader| {
+        let path = path.map(|path| reader.path_from_root(path));
         let mut shown = String::new();
         let mut count = 0;
         for commit in walk_first_parents(reader.repo, &reader.target.base_commit).take(MOST_STEPS) {

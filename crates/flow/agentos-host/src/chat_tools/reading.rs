@@ -55,19 +55,18 @@ pub(super) fn list_files(
 /// Reads lines of a file of the base.
 pub(super) fn read_file(context: &ToolContext, arguments: &CallArguments<'_>) -> Result<String, EffectError> {
     let path = arguments.text("path").unwrap_or_default();
-    // Models write paths as a shell shows them.
-    let path = path.trim_start_matches("./");
     let first = arguments.number("first_line").unwrap_or(1).max(1);
     let most = first.saturating_add(MOST_LINES - 1);
     let last = arguments.number("last_line").unwrap_or(most).min(most);
     if last < first {
         return Err(usage_error(format!("line {last} is before line {first}")));
     }
-    let request = RequestedFile {
-        path: path.to_owned(),
-        lines: vec![(first, last)],
-    };
     with_base(context, |reader| {
+        let path = reader.path_from_root(path);
+        let request = RequestedFile {
+            path: path.to_owned(),
+            lines: vec![(first, last)],
+        };
         // The same text for each of them, if policy lets all of them see it.
         let mut found = Context::default();
         for facts in reader.list_facts() {
