@@ -53,8 +53,9 @@ fn is_blank(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer_spec::AnswerSpec;
     use crate::options::{BaseRule, CheckOptions};
-    use crate::tasks::{AnswerSpec, TaskSpec};
+    use crate::task_spec::TaskSpec;
 
     #[test]
     fn a_text_without_a_visible_character_is_refused() {

@@ -21,7 +21,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::SystemClock;
-use crate::conversation::model::{measure_window, reserve_answer};
 use crate::environment::Environment;
 use crate::error::usage_error;
 use crate::host::Host;
@@ -30,6 +29,7 @@ use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::own_file::{read_own_text, write_own_text};
 use crate::service_tokens::{ListedToken, TokenLife, TokenScope};
 use crate::tools::Tool;
+use crate::window_share::{measure_window, reserve_answer};
 use guard::{BudgetGuard, GuardedModel};
 use meter::GuardedAdapter;
 

@@ -13,8 +13,8 @@ use agentos_executor::{CommitSigner, Identity, NotSigned, Repository, Signed, Si
 use agentos_signer::{SignError, SignatureFormat, SignatureRequest, Signer, SigningEnvironment};
 
 use crate::control::StopFlag;
+use crate::error::repo_error;
 use crate::host::Host;
-use crate::repository::repo_error;
 
 /// The result of reading the configuration for signed commits.
 #[derive(Default)]

@@ -11,13 +11,14 @@ use agentos_engine::named_files::{NamedFiles, NamedPath, NamedRequest, find_name
 use agentos_engine::ports::{Clock as _, EffectError};
 
 use crate::clock::SystemClock;
+use crate::edit_format::choose_format;
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::model_memory::FirstLook;
 use crate::paths;
 use crate::provider_kind::ProviderKind;
 use crate::session::Session;
-use crate::tasks::{ContextMode, TaskSpec, choose_format};
+use crate::task_spec::{ContextMode, TaskSpec};
 use crate::tools::Tool;
 
 /// The files for a task.

@@ -209,7 +209,7 @@ impl Host {
     /// Returns whether a name is that of a provider. False if the profiles cannot be read.
     #[must_use]
     pub fn is_provider(&self, name: &str) -> bool {
-        crate::health::read_tools(self).is_ok_and(|tools| tools.require_known(name).is_ok())
+        crate::known_tools::read_tools(self).is_ok_and(|tools| tools.require_known(name).is_ok())
     }
 }
 

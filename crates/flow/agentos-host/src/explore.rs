@@ -41,7 +41,6 @@ use crate::budgets::guard::{BudgetGuard, GuardedModel};
 use crate::budgets::meter::BudgetMeter;
 use crate::chat_tools::{AttemptView, RepositoryTools, RepositoryToolsSpec};
 use crate::clock::SystemClock;
-use crate::conversation::model::{measure_window, reserve_answer};
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::hosted::{ModelProcesses, confine_model};
@@ -50,54 +49,16 @@ use crate::proposals::ModelFacts;
 use crate::provider_kind::ProviderKind;
 use crate::run::ConsentMode;
 use crate::session::SessionFolders;
+use crate::task_spec::ExploreLimits;
+use crate::task_spec::ExploreMode;
 use crate::toolboxes::session::OpenToolboxes;
 use crate::tools::{self as profiled, Tool};
+use crate::window_share::{measure_window, reserve_answer};
 use conversation::{RunConversation, sum_usage};
 use tools::{ExploreTools, PROPOSE, ReadReports, takes_tools};
 
 /// Most characters of a call in the transcript.
 const LONGEST_CALL: usize = 400;
-
-/// Limits of the tools of one attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExploreLimits {
-    /// Answers of the model whose calls are run.
-    pub rounds: u32,
-    /// Seconds of the whole attempt.
-    pub seconds: u64,
-}
-
-impl Default for ExploreLimits {
-    fn default() -> Self {
-        Self {
-            rounds: 10,
-            seconds: 300,
-        }
-    }
-}
-
-/// Choice whether the model of a task reads the repository itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ExploreMode {
-    /// The model is shown files, and has no tools.
-    #[default]
-    Never,
-    /// The model has tools if the provider is a model behind a server.
-    IfModel(ExploreLimits),
-    /// The model has tools. Every other provider is refused.
-    Always(ExploreLimits),
-}
-
-impl ExploreMode {
-    /// Returns the limits of a model's tools. `None` if it has none.
-    #[must_use]
-    pub fn limits(self) -> Option<ExploreLimits> {
-        match self {
-            Self::Never => None,
-            Self::IfModel(limits) | Self::Always(limits) => Some(limits),
-        }
-    }
-}
 
 impl ExploreMode {
     /// Returns the limits of the tools of a profile's model. `None` if it is to have none, or has none and does not need any.

@@ -11,7 +11,7 @@ use agentos_tool::RunId;
 
 use crate::run_ref::find_run;
 use crate::session::Session;
-use crate::tasks::TaskSpec;
+use crate::task_spec::TaskSpec;
 
 /// Finds the run that a task follows, and reads its history. `None` if the task stands alone.
 ///

@@ -3,9 +3,6 @@
 //! Owns: which providers are checked, the probes of connected ones, and remembering the checks of their keys. Never: waits
 //! for one provider before it checks the next.
 
-use std::future::poll_fn;
-use std::task::Poll;
-
 use agentos_api::NextStep;
 use agentos_engine::Cause;
 use agentos_engine::ports::{Clock, EffectError};
@@ -17,15 +14,17 @@ use crate::clock::SystemClock;
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::keys;
+use crate::known_tools::read_tools;
 use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::options::ProviderOverrides;
 use crate::pools::{self, is_pool};
 use crate::probe::{self, Probe};
 use crate::profile_file::save_edit_format;
 use crate::provider_kind::ProviderKind;
+use crate::runtime::await_all;
 use crate::tool_calls::{self, ToolCallProbe};
 use crate::tools::{Tool, Tools};
-use crate::{key_checks, repository, runtime};
+use crate::{key_checks, runtime};
 
 /// The order to check providers, with the probes to make.
 #[derive(Debug, Clone, Default)]
@@ -261,13 +260,6 @@ pub(crate) fn check_providers(
     Ok(found)
 }
 
-/// Reads the known tools, with the repository's profiles if there is one.
-pub(crate) fn read_tools(host: &Host) -> Result<Tools, EffectError> {
-    // Providers can be checked outside of a repository too: then only its profiles are missing.
-    let repo = repository::open(host).ok();
-    Tools::read(host, repo.as_ref().and_then(|repo| repo.work_dir()))
-}
-
 /// Makes the tools of these providers, all at once. A keyring that does not answer then costs one timeout, not one for
 /// each provider.
 fn make_tools(
@@ -377,25 +369,4 @@ fn misconfigured_health(provider: &str, error: &EffectError) -> ToolHealth {
         }];
     }
     health
-}
-
-/// Awaits all futures at once, on this thread. Returns the results in the given order.
-pub(crate) async fn await_all<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
-    // Polled by hand: the standard library has no stable function that awaits many futures.
-    let mut done: Vec<Option<T>> = futures.iter().map(|_| None).collect();
-    poll_fn(|context| {
-        let mut waiting = false;
-        for (future, slot) in futures.iter_mut().zip(&mut done) {
-            // A future that is ready must not be polled again.
-            if slot.is_none() {
-                match future.as_mut().poll(context) {
-                    Poll::Ready(value) => *slot = Some(value),
-                    Poll::Pending => waiting = true,
-                }
-            }
-        }
-        if waiting { Poll::Pending } else { Poll::Ready(()) }
-    })
-    .await;
-    done.into_iter().flatten().collect()
 }

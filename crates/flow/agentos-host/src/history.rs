@@ -9,7 +9,7 @@ use agentos_engine::ports::EffectError;
 use agentos_evidence::{CommitInfo, CommitLookup, CommitStanding, FileChange, FileVersion};
 use agentos_executor::{CommitChange, CommitFile, EVIDENCE_TRAILER, Repository};
 
-use crate::repository::repo_error;
+use crate::error::repo_error;
 
 /// The commits of a repository, for the verification of its evidence.
 pub struct History<'a> {

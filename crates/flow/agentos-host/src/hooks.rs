@@ -35,18 +35,22 @@ use agentos_programs::{
 use agentos_sandbox::Sandbox;
 use agentos_tool::{BoxFuture, NoProgress};
 
+use crate::approver::Approver;
 use crate::check::{refuse_unconfined, to_candidate_files, to_check_error};
 use crate::check_needs::{
     CheckNeeds, CheckSurroundings, UnshownRemedy, add_view, find_needs, unshown_notice,
 };
 use crate::check_presets::has_folder;
+use crate::control::StopFlag;
+use crate::error::repo_error;
 use crate::files::read_file;
 use crate::host::Host;
 use crate::mails::name_author;
 use crate::options::HookRule;
+use crate::options::SessionOptions;
 use crate::programs::{self, ExecutorCopies};
-use crate::repository::repo_error;
 use crate::session::Session;
+use agentos_tool::RunId;
 
 /// Hooks that run, in git's order.
 const HOOKS: [&str; 2] = ["pre-commit", "commit-msg"];
@@ -56,6 +60,24 @@ const MESSAGE_FILE: &str = ".git/COMMIT_EDITMSG";
 const LONGEST_HOOK: u64 = 1 << 20;
 /// File with the paths of the change, for staging it.
 const PATHS_FILE: &str = ".git/agentos-paths";
+
+/// Opens the repository, its tape, and its commit hooks.
+///
+/// # Errors
+/// If there is no repository, its evidence cannot be opened, or its hooks cannot be confined.
+pub(crate) fn open_session(
+    host: &Host,
+    options: &SessionOptions,
+    approver: Approver,
+    stop: StopFlag,
+    run: &RunId,
+) -> Result<Session, EffectError> {
+    let mut session = Session::open(host, options, approver, stop, run)?;
+    if let Some(hooks) = HookRunner::prepare_hooks(host, &session, options.hooks)? {
+        session.set_hooks(hooks);
+    }
+    Ok(session)
+}
 
 /// The hooks of a repository, ready to run.
 pub(crate) struct HookRunner {
@@ -72,11 +94,7 @@ impl HookRunner {
     ///
     /// # Errors
     /// If the kernel cannot confine them, or the user's settings cannot be read.
-    pub(crate) fn prepare_hooks(
-        host: &Host,
-        session: &Session,
-        rule: HookRule,
-    ) -> Result<Option<Self>, EffectError> {
+    fn prepare_hooks(host: &Host, session: &Session, rule: HookRule) -> Result<Option<Self>, EffectError> {
         let runs = match rule {
             HookRule::Skip => false,
             HookRule::Run => true,

@@ -10,9 +10,7 @@ use agentos_api::Notice;
 use agentos_machine::MachineMonitor;
 
 use crate::environment::Environment;
-use crate::machine::pool_state;
 use crate::notice::{HostObserver, SharedObserver, SilentObserver};
-use crate::repository;
 
 /// The context of calls: an environment, a repository folder, and an observer of notices.
 ///
@@ -97,12 +95,6 @@ impl Host {
         self.repository.as_deref()
     }
 
-    /// Reads the editor that the user's own git configuration names. `None` if it names none, or there is no repository.
-    #[must_use]
-    pub fn git_editor(&self) -> Option<String> {
-        repository::open(self).ok()?.user_editor()
-    }
-
     /// Returns true if the calls belong to no repository.
     pub(crate) fn is_outside(&self) -> bool {
         self.is_outside
@@ -119,8 +111,8 @@ impl Host {
     }
 
     /// Starts the looks at the machine at the side, once.
-    pub(crate) fn start_monitor(&self) {
-        self.monitor.get_or_init(|| pool_state::start_monitor(self));
+    pub(crate) fn start_monitor(&self, start: impl FnOnce() -> Option<MachineMonitor>) {
+        self.monitor.get_or_init(start);
     }
 
     /// Sends a notice to the observer.

@@ -16,15 +16,16 @@ use agentos_tool::{HealthStatus, ToolHealth};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer_spec::AnswerSpec;
 use crate::environment::Environment;
+use crate::error::repo_error;
 use crate::host::Host;
 use crate::options::{ProviderOverrides, SessionOptions};
 use crate::policy::{self, POLICY_DIR};
 use crate::provider_kind::ProviderKind;
-use crate::repository::{self, repo_error};
+use crate::repository;
 use crate::rules::preset_file;
 use crate::run::{ConsentMode, RunSpec, RunWork};
-use crate::tasks::AnswerSpec;
 use crate::tools::Tools;
 use crate::{health, keys};
 

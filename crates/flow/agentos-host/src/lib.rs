@@ -7,6 +7,7 @@
 
 mod added_server;
 mod agent_tools;
+mod answer_spec;
 mod approver;
 mod blank;
 mod budgets;
@@ -31,6 +32,7 @@ mod conversation;
 mod costs;
 mod devices;
 mod doctor;
+mod edit_format;
 mod environment;
 mod error;
 mod event_report;
@@ -50,6 +52,7 @@ mod init;
 mod kept_files;
 mod key_checks;
 mod keys;
+mod known_tools;
 mod landing_habit;
 mod launch;
 mod ledger;
@@ -86,6 +89,7 @@ mod replay;
 mod repository;
 mod repository_id;
 mod repository_key;
+mod repository_port;
 mod requests;
 mod retry;
 mod rules;
@@ -114,6 +118,7 @@ mod status;
 mod tape;
 mod tape_events;
 mod task_preview;
+mod task_spec;
 mod task_tool;
 mod tasks;
 mod tool_calls;
@@ -121,8 +126,10 @@ mod tool_notices;
 mod toolboxes;
 mod tools;
 mod undo;
+mod user_model_file;
 mod user_models;
 mod watched_base;
+mod window_share;
 mod words;
 
 // A front end may depend on the host and on crates of words only (`xtask/rules.toml`), so the host passes on the types of other
@@ -173,6 +180,7 @@ pub use agent_tools::{
     ProposalState,
 };
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
+pub use answer_spec::{AnswerSpec, RelandSpec};
 pub use budgets::{
     BudgetGroup, BudgetLimit, BudgetPeriod, BudgetReport, BudgetRow, BudgetScope, BudgetSpec, ZoneOffset,
     describe_calls,
@@ -197,7 +205,6 @@ pub use environment::Environment;
 pub use error::usage_error;
 pub use events::{RecordSeen, RunEvent, RunEvents};
 pub use evidence::{RunList, RunRecords, StatsReport, VerifySpec};
-pub use explore::{ExploreLimits, ExploreMode};
 pub use export::{CopyCheck, ExportFacts, ExportLayout, ExportedChange, ExportedRun, ExportedText};
 pub use files::{LARGEST_ANSWER, describe_cause, read_bounded, read_file, read_text_file, unreadable_file};
 pub use health::{HealthReport, HealthSpec, HealthWatch};
@@ -230,7 +237,6 @@ pub use providers::{Listed, ToolList, key_variables};
 pub use published::PublishSpec;
 pub use queue_walk::{DiffPart, WalkEffect, WalkState};
 pub use reexec::reexec_hook;
-pub use reland::RelandSpec;
 pub use repository_id::KnownRepository;
 pub use requests::{DeniedRequest, OpenRequests, PreviewedRequest};
 pub use retry::RetrySpec;
@@ -269,7 +275,9 @@ pub use settings::{
 pub use sign_in::{SignInAttempt, SignInSpec};
 pub use status::{PolicyStatus, StatusReport};
 pub use tape_events::{TapeEvent, TapePlace};
-pub use tasks::{AnswerSpec, ContextMode, FollowSpec, TaskSpec, describe_answer};
+pub use task_spec::{ContextMode, FollowSpec, TaskSpec};
+pub use task_spec::{ExploreLimits, ExploreMode};
+pub use tasks::describe_answer;
 pub use tool_calls::{ToolCallProbe, Verdict};
 pub use toolboxes::pins::ToolboxChange;
 pub use toolboxes::{ListedToolbox, ToolboxLaunch, ToolboxReview, ToolboxTrust};

@@ -9,9 +9,9 @@ use agentos_engine::ports::{CommitAuthor, EffectError};
 use agentos_executor::{Authorship, CommitTime, Identity};
 use agentos_mail::{PatchMail, read_mails};
 
+use crate::answer_spec::AnswerSpec;
 use crate::error::usage_error;
 use crate::host::Host;
-use crate::tasks::AnswerSpec;
 
 /// Prefix of the trailers that the executor writes.
 const OWN_TRAILERS: &str = "agentos-";

@@ -17,8 +17,8 @@ use agentos_engine::ports::EffectError;
 use agentos_profile::known_models;
 
 use crate::error::usage_error;
-use crate::health::read_tools;
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::provider_kind::ProviderKind;
 use crate::tools::Tools;
 

@@ -4,16 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use agentos_catalog::{Catalog, CatalogError, CatalogModel, CatalogRow, CatalogSource, PriceSpan};
-use agentos_engine::Cause;
+use agentos_catalog::{Catalog, CatalogModel, CatalogRow, CatalogSource, PriceSpan};
 use agentos_engine::ports::EffectError;
 use agentos_profile::{AdapterKind, known_model, known_models, nearest_word};
 use agentos_tool::{Ability, HealthStatus, TokenPrices};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::health::{HealthReport, HealthSpec, read_tools};
+use crate::error::catalog_error;
+use crate::health::{HealthReport, HealthSpec};
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::model_values::{ModelFacts, catalog_id};
 
 /// The output of `agentos models list --json`, and with one model of `models show --json`.
@@ -237,8 +238,4 @@ impl Host {
             silent,
         })
     }
-}
-
-pub(crate) fn catalog_error(error: &CatalogError) -> EffectError {
-    EffectError::from_source(Cause::Internal, "catalogue", error.to_string(), error)
 }

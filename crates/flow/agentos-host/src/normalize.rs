@@ -5,8 +5,9 @@
 use agentos_engine::ports::EffectError;
 use agentos_landing::{LandError, LandOptions, LandedChange, LandingReport, land};
 
+use crate::error::repo_error;
 use crate::host::Host;
-use crate::repository::{self, repo_error};
+use crate::repository;
 
 impl Host {
     /// Places an answer in a commit. The inner error is the report of an answer that does not land.

@@ -12,6 +12,7 @@ use agentos_executor::Repository;
 use agentos_policy::{Layer, PolicyEntry, PolicyError, PolicySet, PolicySource};
 
 use crate::environment::Environment;
+use crate::error;
 use crate::files;
 use crate::host::Host;
 use crate::{kept_files, policy_trust, repository};
@@ -67,7 +68,7 @@ pub fn all_sources(
     target: &TargetInfo,
 ) -> Result<Vec<PolicySource>, EffectError> {
     let own = repo.policy_files(&repository::to_exec_target(target));
-    let own = own.map_err(|error| repository::repo_error(&error))?;
+    let own = own.map_err(|error| error::repo_error(&error))?;
     let mut sources = outer.to_vec();
     sources.extend(own.into_iter().map(|(name, text)| PolicySource {
         layer: Layer::Repository,
@@ -88,7 +89,7 @@ pub fn in_repository(set: PolicySet, repo: &Repository, base_tree: &str) -> Resu
     let set = set.with_hooks_path(repo.hooks_path().as_deref());
     let links = repo
         .base_links(base_tree)
-        .map_err(|error| repository::repo_error(&error))?;
+        .map_err(|error| error::repo_error(&error))?;
     Ok(set.with_links(&links))
 }
 

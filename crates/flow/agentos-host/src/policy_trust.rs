@@ -18,11 +18,12 @@ use agentos_policy::{DefaultState, Layer, PolicySet, PolicySource, repository_di
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+use crate::error::repo_error;
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::own_file::{lock_own_text, read_own_text, write_own_text};
 use crate::policy::policy_error;
-use crate::repository::{self, repo_error};
+use crate::repository;
 use crate::repository_key::{KnownFolders, RepositoryKey};
 
 /// Name of the file.

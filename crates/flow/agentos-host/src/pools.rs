@@ -32,8 +32,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::usage_error;
-use crate::health::read_tools;
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::provider_kind::ProviderKind;
 use crate::tools::Tools;
 

@@ -7,7 +7,7 @@ use agentos_engine::ports::EffectError;
 use agentos_profile::{Origin, PriceFile, ResolvedProfile};
 use agentos_tool::{TokenPrice, TokenPrices};
 
-use crate::models::catalog_error;
+use crate::error::catalog_error;
 
 /// Returns the prices of the model that a profile names; none if nobody states them.
 ///

@@ -19,7 +19,7 @@ use crate::options::ProgramOptions;
 use crate::provider_kind::ProviderKind;
 use crate::session::Session;
 use crate::tools::{KeySent, Tool};
-use crate::{keys, tool_notices, toolboxes};
+use crate::{keys, tool_notices};
 
 mod copies;
 mod given_paths;
@@ -78,7 +78,7 @@ pub fn make_profiled(
     session: &Session,
 ) -> Result<Tool, EffectError> {
     if resolved.profile.adapter.offers_tools() {
-        return Err(toolboxes::not_answering(&resolved.profile.provider));
+        return Err(not_answering(&resolved.profile.provider));
     }
     let (mut program, tool) = program_from_profile(host, resolved)?;
     program.readable = readable_paths(host, flags)?;
@@ -426,6 +426,16 @@ pub(crate) fn program_places(host: &Host) -> Places {
             .filter(|_| cfg!(windows))
             .map(PathBuf::from),
     }
+}
+
+/// Makes the error of a provider that offers tools, where a task needs an answer.
+fn not_answering(name: &str) -> EffectError {
+    usage_error(format!(
+        "`{name}` is a toolbox: it offers tools to models, and answers no task"
+    ))
+    .suggest_steps([NextStep::OfferToolbox {
+        toolbox: name.to_owned(),
+    }])
 }
 
 #[cfg(test)]

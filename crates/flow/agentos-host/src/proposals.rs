@@ -12,7 +12,6 @@ use agentos_tool::{ExecutionMode, RunId};
 use crate::clock::SystemClock;
 use crate::run_end::RunEnd;
 use crate::session::Session;
-use crate::tasks::patch_facts;
 
 /// The verb that the records of such runs name.
 const VERB: &str = "propose";
@@ -43,6 +42,11 @@ pub struct ModelFacts {
     pub adapter: String,
     /// Address to which its texts are sent. `None` if it is not known.
     pub address: Option<String>,
+}
+
+/// Returns the facts for policy about an answer that a person brought: no model, on this machine.
+pub(crate) fn patch_facts() -> ToolFacts {
+    settle::patch_facts(SystemClock.now())
 }
 
 impl ModelFacts {

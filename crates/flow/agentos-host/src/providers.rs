@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::usage_error;
-use crate::health::read_tools;
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::options::{KeyStore, ProviderOverrides};
 use crate::profile_values::describe_profile;
 use crate::tool_notices::describe_left_out;

@@ -20,9 +20,10 @@ use agentos_executor::{Repository, ScratchFolder};
 use serde_json::Value;
 
 use crate::clock::SystemClock;
+use crate::error::repo_error;
 use crate::history::{History, MOST_COMMITS, evidence_of};
 use crate::host::Host;
-use crate::repository::{exec_error, repo_error};
+use crate::repository::exec_error;
 use crate::tape::evidence_error;
 use crate::{evidence_key, repository};
 

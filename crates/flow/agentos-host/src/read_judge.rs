@@ -27,8 +27,9 @@ use crate::chat_tools::open_port;
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::proposals::ModelFacts;
-use crate::repository::{RepositoryPort, to_exec_target};
+use crate::repository::to_exec_target;
 use crate::repository_id::read_id;
+use crate::repository_port::RepositoryPort;
 
 /// Largest text that is read again, in bytes.
 const LARGEST_TEXT: usize = 64 << 20;

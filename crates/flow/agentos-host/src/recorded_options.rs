@@ -9,7 +9,6 @@ use agentos_engine::task_options::TaskOptions;
 use agentos_profile::TimeoutsFile;
 use agentos_tool::BaseUrl;
 
-use crate::explore::{ExploreLimits, ExploreMode};
 use crate::host::Host;
 use crate::options::{
     BaseRule, CheckOptions, ChoiceOrigin, ProgramOptions, ProviderChoice, ProviderOverrides, SessionOptions,
@@ -18,7 +17,8 @@ use crate::paths;
 use crate::provider_kind::ProviderKind;
 use crate::retry::BegunTask;
 use crate::session::Session;
-use crate::tasks::{ContextMode, TaskSpec};
+use crate::task_spec::{ContextMode, TaskSpec};
+use crate::task_spec::{ExploreLimits, ExploreMode};
 
 /// Returns the options of a task as the tape keeps them. `pool` is the pool that the task named, in whose place `spec` has a member.
 pub(crate) fn record_options(

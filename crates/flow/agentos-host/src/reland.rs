@@ -10,6 +10,7 @@ use agentos_engine::recorded_answer::{self, RecordedAnswer, RelandOrder};
 use agentos_evidence::RunSummary;
 use agentos_tool::{RunId, short_run};
 
+use crate::answer_spec::RelandSpec;
 use crate::clock;
 use crate::host::Host;
 use crate::run_end::RunEnd;
@@ -17,21 +18,6 @@ use crate::run_log::{ResultKind, log_run};
 use crate::run_ref::find_summary;
 use crate::session::Session;
 use crate::tasks::{FROM_STANDARD_INPUT, commit_message};
-
-/// The order to land a recorded answer.
-#[derive(Debug, Clone)]
-pub struct RelandSpec {
-    /// The run that recorded it, as a person names it.
-    pub run: String,
-    /// True if it may land although it landed before.
-    pub again: bool,
-    /// The commit message. `None` means that of the run.
-    pub message: Option<String>,
-    /// Land the edits that have one place, although others have none.
-    pub partial: bool,
-    /// True if it may land although it did not pass the check of its run.
-    pub unchecked: bool,
-}
 
 /// Lands the last answer of an earlier run.
 ///

@@ -9,9 +9,10 @@ use agentos_evidence::Store;
 use agentos_executor::Repository;
 use agentos_landing::{Base, Change};
 
+use crate::error::repo_error;
 use crate::evidence::{newest_run, open_store};
 use crate::host::Host;
-use crate::repository::{self, exec_error, repo_error};
+use crate::repository::{self, exec_error};
 use crate::run_ref::find_run;
 use crate::tape::{TapeReader, evidence_error};
 

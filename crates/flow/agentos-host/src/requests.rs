@@ -21,6 +21,7 @@ use crate::consent::{ConsentAnswer, ConsentRequested, consent_of};
 use crate::control::StopFlag;
 use crate::error::usage_error;
 use crate::evidence::open_store;
+use crate::hooks::open_session;
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::run::ApprovalMode;
@@ -159,7 +160,7 @@ fn note_expiry(host: &Host, request: &str, error: EffectError) -> EffectError {
 fn close_expired(host: &Host, request: &str) -> Result<(), EffectError> {
     let run = clock::new_run();
     let options = SessionOptions::writing_nothing();
-    let mut session = Session::open(host, &options, Approver::nobody(), StopFlag::default(), &run)?;
+    let mut session = open_session(host, &options, Approver::nobody(), StopFlag::default(), &run)?;
     let mut ports = session.revisit_ports();
     open_requests::close_expired(&mut ports.effects, ports.tape, request)?;
     session.seal_run(host);
@@ -210,7 +211,7 @@ impl Host {
             policies: policies.to_vec(),
             ..SessionOptions::default()
         };
-        let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
+        let mut session = open_session(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let request = find_run(session.store(), request, Some(&run))?;
         let ports = session.revisit_ports();
         let named = (&run, request.as_str());
@@ -235,7 +236,7 @@ impl Host {
     pub(crate) fn withdraw_request(&self, request: &str, provider: &str) -> Result<String, EffectError> {
         let run = clock::new_run();
         let options = SessionOptions::writing_nothing();
-        let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
+        let mut session = open_session(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let request = find_run(session.store(), request, Some(&run))?;
         let mut ports = session.revisit_ports();
         open_requests::withdraw_request(
@@ -264,7 +265,7 @@ impl Host {
         let run = clock::new_run();
         let options = SessionOptions::writing_nothing();
         // The no is a run of its own, with records and a signed end. There is nothing more to ask.
-        let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
+        let mut session = open_session(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let request = find_run(session.store(), request, Some(&run))?;
         let mut ports = session.revisit_ports();
         let no = open_requests::deny_request(

@@ -22,7 +22,7 @@ use crate::recorded_options::{restore_session, restore_task};
 use crate::repository;
 use crate::run_ref::find_summary;
 use crate::tape::{TapeReader, evidence_error};
-use crate::tasks::{FollowSpec, TaskSpec};
+use crate::task_spec::{FollowSpec, TaskSpec};
 
 /// The order to do a task again. What it does not name is as in the earlier run.
 #[derive(Debug, Clone, Default)]

@@ -18,15 +18,18 @@ use agentos_tool::ExecutionMode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::answer_spec::AnswerSpec;
 use crate::environment::Environment;
+use crate::error;
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::init::new_file;
 use crate::options::SessionOptions;
 use crate::policy::{self, POLICY_DIR, rule_files};
-use crate::repository::{self, RepositoryPort};
+use crate::proposals::patch_facts;
+use crate::repository;
+use crate::repository_port::RepositoryPort;
 use crate::run::{ConsentMode, RunSpec, RunWork};
-use crate::tasks::{AnswerSpec, patch_facts};
 
 /// The output of `policy check --json`.
 #[derive(Serialize, JsonSchema)]
@@ -256,7 +259,7 @@ fn judge_subject(host: &Host, spec: &JudgeSpec) -> Result<Judgement, EffectError
         // An existing commit is judged as if it were landed on its parent again.
         Some(JudgeSubject::Commit(revision)) => {
             Some(repo.committed(revision).map_err(|error| match &error {
-                ExecError::Repo(error) => repository::repo_error(error),
+                ExecError::Repo(error) => error::repo_error(error),
                 other => repository::exec_error(other),
             })?)
         }

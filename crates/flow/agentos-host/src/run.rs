@@ -25,6 +25,7 @@ use agentos_tool::RunId;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
+use crate::answer_spec::{AnswerSpec, RelandSpec};
 use crate::clock;
 use crate::consent::ConsentAnswer;
 use crate::control::{self, RunControl, Stopping};
@@ -33,9 +34,8 @@ use crate::host::Host;
 use crate::notice::HostObserver;
 use crate::options::SessionOptions;
 use crate::proposals::ProposalSpec;
-use crate::reland::RelandSpec;
 use crate::run_end::RunEnd;
-use crate::tasks::{AnswerSpec, TaskSpec};
+use crate::task_spec::TaskSpec;
 
 mod worker;
 

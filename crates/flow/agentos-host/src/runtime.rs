@@ -2,10 +2,12 @@
 //!
 //! Owns: the single-threaded runtime. Never: handles signals; a front end does, and cancels the run.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::task::Poll;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
+use agentos_tool::BoxFuture;
 use tokio::runtime::{Builder, Handle, RuntimeFlavor};
 
 /// Runs a future that may use the network or timers.
@@ -33,6 +35,27 @@ pub(crate) fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
         true => tokio::task::block_in_place(work),
         false => work(),
     }
+}
+
+/// Awaits all futures at once, on this thread. Returns the results in the given order.
+pub(crate) async fn await_all<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    // Polled by hand: the standard library has no stable function that awaits many futures.
+    let mut done: Vec<Option<T>> = futures.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        let mut waiting = false;
+        for (future, slot) in futures.iter_mut().zip(&mut done) {
+            // A future that is ready must not be polled again.
+            if slot.is_none() {
+                match future.as_mut().poll(context) {
+                    Poll::Ready(value) => *slot = Some(value),
+                    Poll::Pending => waiting = true,
+                }
+            }
+        }
+        if waiting { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    done.into_iter().flatten().collect()
 }
 
 fn drive_future<T>(builder: &mut Builder, future: impl Future<Output = T>) -> Result<T, EffectError> {

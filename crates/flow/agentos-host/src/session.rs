@@ -21,12 +21,12 @@ use serde::Serialize;
 use crate::approver::Approver;
 use crate::clock::{self, SystemClock};
 use crate::control::StopFlag;
-use crate::hooks::HookRunner;
 use crate::host::Host;
 use crate::notice::recovered_notice;
 use crate::options::SessionOptions;
 use crate::policy;
-use crate::repository::{self, RepositoryPort};
+use crate::repository;
+use crate::repository_port::RepositoryPort;
 use crate::tape::{Tape, TapeReader, evidence_error};
 
 /// The effects of a run that works on an earlier one.
@@ -51,7 +51,7 @@ pub struct Session {
     reader: TapeReader<Rc<Store>>,
     approver: Approver,
     /// The repository's commit hooks. `None` if they are not to run.
-    hooks: Option<HookRunner>,
+    hooks: Option<Box<dyn CommitHooks>>,
 }
 
 /// Folders and options of a session, which tools are made from.
@@ -112,7 +112,7 @@ impl Session {
             Err(error) if options.look_only => host.notify(Notice::new("recovery-postponed", error.message)),
             Err(error) => return Err(error),
         }
-        let mut session = Self {
+        Ok(Self {
             port: RepositoryPort::new(host, repo, options.target_spec(), layers).stopped_by(stop),
             work_dir,
             options: options.clone(),
@@ -122,9 +122,12 @@ impl Session {
             reader: TapeReader(store),
             approver,
             hooks: None,
-        };
-        session.hooks = HookRunner::prepare_hooks(host, &session, options.hooks)?;
-        Ok(session)
+        })
+    }
+
+    /// Sets the commit hooks of the repository.
+    pub(crate) fn set_hooks(&mut self, hooks: impl CommitHooks + 'static) {
+        self.hooks = Some(Box::new(hooks));
     }
 
     /// Returns the effects, for the engine.
@@ -134,7 +137,7 @@ impl Session {
             evidence: &mut self.tape,
             consent: &mut self.approver,
             clock: &SystemClock,
-            hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
+            hooks: self.hooks.as_deref(),
             requests: Some(&self.reader),
         }
     }
@@ -146,7 +149,7 @@ impl Session {
             evidence: &mut self.tape,
             consent: &mut self.approver,
             clock: &SystemClock,
-            hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
+            hooks: self.hooks.as_deref(),
             requests: Some(&self.reader),
         };
         let folders = SessionFolders {
@@ -178,7 +181,7 @@ impl Session {
                 evidence: &mut self.tape,
                 consent: &mut self.approver,
                 clock: &SystemClock,
-                hooks: self.hooks.as_ref().map(|hooks| hooks as &dyn CommitHooks),
+                hooks: self.hooks.as_deref(),
                 requests: Some(&self.reader),
             },
         }

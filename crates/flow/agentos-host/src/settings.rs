@@ -26,7 +26,7 @@ use crate::host::Host;
 use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::options::{BaseRule, ChoiceOrigin, ProviderChoice};
 use crate::provider_kind::ProviderKind;
-use crate::tasks::ContextMode;
+use crate::task_spec::ContextMode;
 
 pub(crate) use report::settings_schema;
 pub use report::{SettingsReport, ShownSetting};

@@ -12,10 +12,12 @@ use agentos_policy::LayerPreset;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::error::repo_error;
 use crate::host::Host;
 use crate::machine::MachineReport;
 use crate::options::ProviderOverrides;
-use crate::repository::{self, RepositoryPort, exec_error, repo_error};
+use crate::repository::{self, exec_error};
+use crate::repository_port::RepositoryPort;
 use crate::run_ref::find_newest;
 use crate::settings::DefaultProvider;
 use crate::tape::{TapeReader, evidence_error};

@@ -14,13 +14,15 @@ use crate::context_choice::{ChosenFiles, ContextOrder, choose_files, names_no_fi
 use crate::control::StopFlag;
 use crate::error::usage_error;
 use crate::following::{earlier_files, follow_run};
+use crate::hooks::open_session;
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::programs::ToolUse;
 use crate::provider_kind::ProviderKind;
 use crate::runtime;
 use crate::session::Session;
-use crate::tasks::{TaskSpec, make_request, prepare_tool};
+use crate::task_spec::TaskSpec;
+use crate::tasks::{make_request, prepare_tool};
 use crate::tools::Tool;
 
 /// A task that is ready to be sent.
@@ -68,7 +70,7 @@ impl Host {
     ) -> Result<T, EffectError> {
         let options = SessionOptions::writing_nothing();
         let run = clock::new_run();
-        let session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
+        let session = open_session(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let (tool, task) = prepare_tool(self, &session, spec, ToolUse::Preview)?;
         refuse_program(&tool)?;
         let followed = follow_run(&session, &run, spec)?;

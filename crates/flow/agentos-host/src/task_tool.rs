@@ -7,13 +7,13 @@ use agentos_engine::ports::EffectError;
 use agentos_profile::ResolvedProfile;
 
 use crate::error::usage_error;
-use crate::explore::ExploreMode;
 use crate::host::Host;
 use crate::options::ProgramOptions;
 use crate::programs::ToolUse;
 use crate::provider_kind::ProviderKind;
 use crate::session::{Session, SessionFolders};
-use crate::tasks::TaskSpec;
+use crate::task_spec::ExploreMode;
+use crate::task_spec::TaskSpec;
 use crate::tools::{self, Tool, Tools};
 use crate::{budgets, explore, hosted, programs};
 

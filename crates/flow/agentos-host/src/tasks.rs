@@ -5,112 +5,36 @@
 
 use std::path::Path;
 
-use agentos_api::{Activity, NextStep, RunOption};
+use agentos_api::{Activity, NextStep};
 use agentos_engine::Outcome;
 use agentos_engine::context::RequestedFile;
-use agentos_engine::ports::{
-    CancelSignal, Check, Clock as _, CommitAuthor, EffectError, Repository as _, ToolSuccession,
-};
+use agentos_engine::ports::{CancelSignal, Check, EffectError, Repository as _, ToolSuccession};
 use agentos_engine::run::{self as flow, TaskRequest};
 use agentos_engine::settle::{self, Proposal};
-use agentos_engine::task_options::FollowKind;
-use agentos_policy::ToolFacts;
-use agentos_tool::{EditFormat, RunId, TaskLimits};
+use agentos_tool::{RunId, TaskLimits};
 
+use crate::answer_spec::AnswerSpec;
 use crate::check::Checker;
-use crate::clock::SystemClock;
 use crate::context_choice::{
     ChosenFiles, ContextOrder, choose_files, find_all_named, has_window, names_no_file,
 };
-use crate::error::usage_error;
+use crate::edit_format::choose_format;
 use crate::events::{EventSender, RunEvent};
-use crate::explore::ExploreMode;
 use crate::following::{earlier_files, follow_run};
 use crate::host::Host;
 use crate::model_memory::look_at_server;
-use crate::options::{BaseRule, CheckOptions, ProgramOptions, ProviderChoice};
+use crate::options::{BaseRule, CheckOptions};
 use crate::pools::{RunPool, RunSuccession};
 use crate::programs::ToolUse;
+use crate::proposals::patch_facts;
 use crate::provider_kind::ProviderKind;
 use crate::recorded_options::record_options;
 use crate::run_end::{RunEnd, RunOutcome};
 use crate::session::Session;
+use crate::task_spec::TaskSpec;
 use crate::task_tool::make_tool;
 use crate::tools::Tool;
 use crate::{keys, programs};
-
-/// A task, its tool, and the tool's files and limits.
-#[derive(Debug, Clone, Default)]
-pub struct TaskSpec {
-    /// The task in the user's words. `None` for a program whose command line is its task.
-    pub task: Option<String>,
-    /// The provider and its settings.
-    pub provider: ProviderChoice,
-    /// Files that a program may read, and its confinement.
-    pub program: ProgramOptions,
-    /// Files to show, as a person types them, relative to the repository folder of the host: paths, lines of them
-    /// (`src/a.rs:10-80`), folders and patterns.
-    pub files: Vec<String>,
-    /// Names of definitions to show.
-    pub symbols: Vec<String>,
-    /// Search for more files to show. `None` searches if no files are named.
-    pub context: Option<ContextMode>,
-    /// The usual search of this user, where `context` says nothing and the tool is shown files. `None` if there is none.
-    pub usual_context: Option<ContextMode>,
-    /// The command that a change must pass. `None` if there is none.
-    pub check: Option<CheckOptions>,
-    /// Most calls of the tool; 0 counts as 1.
-    pub attempts: u32,
-    /// The commit message. `None` makes one from the task.
-    pub message: Option<String>,
-    /// Land the edits that have one place, although others have none.
-    pub partial: bool,
-    /// The earlier run whose task and answer the tool is shown. `None` if the task stands alone.
-    pub follows: Option<FollowSpec>,
-    /// Choice whether the model reads the repository itself.
-    pub explore: ExploreMode,
-    /// Toolboxes whose tools a model that reads the repository itself is offered too.
-    pub toolboxes: Vec<String>,
-}
-
-/// An earlier run that a task follows.
-#[derive(Debug, Clone)]
-pub struct FollowSpec {
-    /// The earlier run, as a person names it.
-    pub run: String,
-    /// How the task follows it.
-    pub how: FollowKind,
-    /// Remark on its answer. `None` if there is none.
-    pub remark: Option<String>,
-}
-
-/// The choice of files that a tool is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContextMode {
-    /// Files that the task names, then files that match its words, as many as fit.
-    Auto,
-    /// Only the files that the caller names.
-    Named,
-}
-
-/// An answer that the caller brings.
-#[derive(Debug, Clone)]
-pub struct AnswerSpec {
-    /// The verb that the record names, such as `apply`.
-    pub verb: String,
-    /// The answer's bytes.
-    pub answer: Vec<u8>,
-    /// Description of the answer for the record: never more than a file name.
-    pub instruction: String,
-    /// The commit message. `None` if the names of the changed files are to be the subject.
-    pub message: Option<String>,
-    /// Land the edits that have one place, although others have none.
-    pub partial: bool,
-    /// The author whom the answer names, as a mail does. `None` if the person who lands it is the author.
-    pub author: Option<CommitAuthor>,
-    /// The trailers that the answer brings, such as `Signed-off-by` of a mail.
-    pub trailers: Vec<(String, String)>,
-}
 
 /// Takes a task to a commit, or to one clear reason why not.
 ///
@@ -266,11 +190,6 @@ pub(crate) async fn land_answer(
     RunEnd::Outcome(Box::new(RunOutcome { outcome, diff }))
 }
 
-/// Returns the facts for policy about an answer that a person brought: no model, on this machine.
-pub(crate) fn patch_facts() -> ToolFacts {
-    settle::patch_facts(SystemClock.now())
-}
-
 /// Makes the tool and the task in words, and sends the notices about the tool before anything leaves.
 pub(crate) fn prepare_tool(
     host: &Host,
@@ -355,27 +274,6 @@ fn name_empty_difference(mut outcome: Outcome, tool: &Tool) -> Outcome {
         };
     }
     outcome
-}
-
-/// Chooses the edit format: the requested one, else the profile's.
-///
-/// # Errors
-/// If the profile constrains answers to another format.
-pub(crate) fn choose_format(asked: Option<EditFormat>, tool: &Tool) -> Result<EditFormat, EffectError> {
-    let Some(format) = asked else {
-        return Ok(tool.edit_format);
-    };
-    if tool.constrain.edit_format().is_none_or(|held| held == format) {
-        return Ok(format);
-    }
-    Err(usage_error(format!(
-        "the profile's `constrain` is `{}`, which forces another edit format than this run requests",
-        tool.constrain.as_str()
-    ))
-    .hint("set `constrain` to `off` in the profile")
-    .suggest_steps([NextStep::LeaveOut {
-        option: RunOption::EditFormat,
-    }]))
 }
 
 /// Makes a commit message from a task: its first line, cut at a word if it is long, and the rest below.

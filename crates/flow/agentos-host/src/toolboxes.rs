@@ -261,16 +261,6 @@ impl Host {
     }
 }
 
-/// Makes the error of a provider that offers tools, where one that answers is needed.
-pub(crate) fn not_answering(name: &str) -> EffectError {
-    usage_error(format!(
-        "`{name}` is a toolbox: it offers tools to models, and answers no task"
-    ))
-    .suggest_steps([NextStep::OfferToolbox {
-        toolbox: name.to_owned(),
-    }])
-}
-
 /// Adds the step that asks the user about a toolbox.
 pub(crate) fn ask_trust(error: EffectError, name: &str) -> EffectError {
     error.suggest_steps([NextStep::TrustToolbox {

@@ -30,7 +30,7 @@ use crate::programs;
 use crate::provider_kind::ProviderKind;
 use crate::servers::{Hosting, bounding_window, sourced_window};
 use crate::tool_notices;
-use crate::user_models::{find_layer, read_models};
+use crate::user_model_file::{find_layer, read_models};
 
 /// Largest profile file that is read, in bytes.
 const LARGEST_PROFILE: u64 = 1 << 20;

@@ -8,7 +8,9 @@ use agentos_executor::{RUN_TRAILER, TargetSpec};
 use agentos_landing::Change;
 use agentos_tool::RunId;
 
-use crate::repository::{RepositoryPort, exec_error, receipt_files, repo_error};
+use crate::error::repo_error;
+use crate::repository::exec_error;
+use crate::repository_port::{RepositoryPort, receipt_files};
 use crate::run_end::RunEnd;
 use crate::run_ref::find_run;
 use crate::session::Session;

@@ -12,12 +12,12 @@ use agentos_tool::{ExecutionMode, TokenPrices};
 
 use crate::budgets::guard::{BudgetGuard, GuardedModel};
 use crate::chat::{models_folder, not_a_server, require_server, server_name};
-use crate::conversation::model::{measure_window, reserve_answer};
-use crate::health::read_tools;
 use crate::host::Host;
 use crate::hosted::{ModelProcesses, confine_model};
+use crate::known_tools::read_tools;
 use crate::options::ProviderChoice;
 use crate::tools::{Tool, make_server_tool};
+use crate::window_share::{measure_window, reserve_answer};
 
 /// A model that messages can be sent to.
 pub(crate) struct OpenedModel {

@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use agentos_executor::{CommitChange, Repository};
 
-use super::history::{MOST_FILES, MOST_STEPS};
+/// Most commits that are looked at.
+pub(super) const MOST_STEPS: usize = 2_000;
+/// Most files of a commit.
+pub(super) const MOST_FILES: usize = 300;
 
 /// Commits that led to the base, as far as they can be followed.
 #[derive(Default)]

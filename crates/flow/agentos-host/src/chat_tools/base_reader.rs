@@ -22,8 +22,9 @@ use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::policy;
 use crate::proposals::ModelFacts;
-use crate::repository::{self, RepositoryPort};
+use crate::repository;
 use crate::repository_id::{KnownRepository, identify};
+use crate::repository_port::RepositoryPort;
 
 /// Open base with the rules of the conversation.
 pub(super) struct BaseReader<'a> {

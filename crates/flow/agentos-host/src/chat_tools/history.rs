@@ -9,6 +9,7 @@ use agentos_executor::{CommitChange, CommitInfo, Repository};
 use agentos_landing::{Change, split_diff};
 use agentos_tool::Timestamp;
 
+use super::ancestors::{MOST_FILES, MOST_STEPS};
 use super::base_reader::{BaseReader, ShownText, with_base};
 use super::moved_files::MovedFiles;
 use super::{CallArguments, StopSlot, ToolContext};
@@ -16,10 +17,6 @@ use crate::error::usage_error;
 
 /// Commits of a result, if the model names no number, and at most.
 const COMMITS: (u64, u64) = (20, 100);
-/// Most commits that are looked at.
-pub(super) const MOST_STEPS: usize = 2_000;
-/// Most files of a commit.
-pub(super) const MOST_FILES: usize = 300;
 
 /// Lists the commits that led to the base.
 pub(super) fn list_commits(

@@ -22,9 +22,8 @@ use agentos_engine::context::unreadable_base;
 use agentos_engine::ports::EffectError;
 use agentos_executor::CommitChange;
 
-use super::ancestors::Ancestors;
+use super::ancestors::{Ancestors, MOST_FILES};
 use super::base_reader::BaseReader;
-use super::history::MOST_FILES;
 use super::{StopSlot, is_stopped};
 use crate::control::stopped_error;
 

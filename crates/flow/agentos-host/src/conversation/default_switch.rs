@@ -8,8 +8,8 @@ use agentos_engine::ports::EffectError;
 use agentos_tool::ExecutionMode;
 
 use super::Conversation;
-use crate::health::read_tools;
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::options::{ChoiceOrigin, ProviderChoice, ProviderOverrides};
 use crate::pools;
 use crate::tools::Tools;

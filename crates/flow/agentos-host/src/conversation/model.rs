@@ -2,7 +2,6 @@
 //!
 //! Owns: how they are made from a choice of the user. Never: chooses a provider.
 
-use agentos_api::WindowSource as Stated;
 use agentos_chat::TurnModel;
 use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
@@ -11,25 +10,22 @@ use agentos_model::Model;
 use agentos_profile::Origin;
 use agentos_store::LedgerLock;
 use agentos_tool::{Ability, BoxFuture, TokenPrices};
-use agentos_window::{WindowSize, WindowSource};
+use agentos_window::WindowSize;
 
 use crate::budgets::guard::{BudgetGuard, GuardedModel};
 use crate::budgets::meter::BudgetMeter;
 use crate::chat::{models_folder, require_server, server_name};
 use crate::context_choice::find_window;
 use crate::error::usage_error;
-use crate::health::read_tools;
 use crate::host::Host;
 use crate::hosted::{ModelProcesses, confine_model};
+use crate::known_tools::read_tools;
 use crate::model_memory::await_first_request;
 use crate::options::ProviderChoice;
 use crate::proposals::ModelFacts;
 use crate::tools::{Tool, make_server_tool};
-
-/// Largest part of the window that is kept free for an answer without a limit: a quarter.
-const ANSWER_SHARE: u64 = 4;
-/// Most tokens that are kept free for an answer without a limit.
-const LARGEST_RESERVE: u64 = 8_192;
+use crate::window_share::measure_window;
+use crate::window_share::reserve_answer;
 
 /// A model that is ready for a turn.
 pub struct ModelParts {
@@ -86,25 +82,6 @@ impl ModelParts {
             takes_tools: self.takes_tools,
         }
     }
-}
-
-/// Returns the tokens of a window that are kept free for an answer. `most` is the limit on an answer.
-pub fn reserve_answer(window: WindowSize, most: Option<u64>) -> u64 {
-    most.unwrap_or_else(|| (window.tokens / ANSWER_SHARE).min(LARGEST_RESERVE))
-}
-
-/// Returns the size of a window as a turn needs it. An unknown one is assumed to be the smallest.
-pub fn measure_window(window: Option<ModelWindow>) -> WindowSize {
-    window.map_or_else(WindowSize::assume_smallest, |window| WindowSize {
-        tokens: window.tokens,
-        source: match window.source {
-            Stated::Server => WindowSource::Server,
-            Stated::Catalogue => WindowSource::Catalog,
-            // Both are files of the user; a turn's record does not tell them apart.
-            Stated::Profile | Stated::UserModel => WindowSource::Profile,
-            Stated::Assumed => WindowSource::Assumed,
-        },
-    })
 }
 
 /// Prepares the model of a provider for a turn. Notices are reported now. If `cancel` becomes ready, the server is not asked about the

@@ -11,9 +11,9 @@ use crate::approver::Approver;
 use crate::clock;
 use crate::control::StopFlag;
 use crate::evidence::open_store;
+use crate::hooks::open_session;
 use crate::host::Host;
 use crate::options::SessionOptions;
-use crate::session::Session;
 use crate::tape::evidence_error;
 
 impl Host {
@@ -36,7 +36,7 @@ impl Host {
         }
         let run = clock::new_run();
         let options = SessionOptions::writing_nothing();
-        let mut session = Session::open(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
+        let mut session = open_session(self, &options, Approver::nobody(), StopFlag::default(), &run)?;
         let who = self.person_name();
         for (device, standing) in missing {
             let when = match (&device.revoked, standing) {

@@ -14,9 +14,10 @@ use agentos_sandbox::find_leftovers;
 
 use super::failed_check;
 use crate::clock::SystemClock;
+use crate::error::repo_error;
 use crate::history::History;
 use crate::host::Host;
-use crate::repository::{self, exec_error, repo_error};
+use crate::repository::{self, exec_error};
 use crate::status;
 use crate::tape::evidence_error;
 use crate::words::count_noun;

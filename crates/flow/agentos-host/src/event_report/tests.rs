@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::consent::PersonAsker;
 use crate::events::{RecordSeen, event_channel};
+use crate::proposals::patch_facts;
 use crate::runtime::block_on;
-use crate::tasks::patch_facts;
 
 const WORKFLOW: &str = ".github/workflows/ci.yml";
 

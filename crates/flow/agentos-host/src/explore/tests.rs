@@ -3,6 +3,7 @@
 use agentos_tool::{RunId, TaskLimits, Usage};
 
 use super::*;
+use crate::task_spec::ExploreLimits;
 
 fn make_task(feedback: Option<&str>) -> ToolTask {
     ToolTask {

@@ -3,10 +3,10 @@
 use agentos_testkit::repo::{TestRepo, write_file};
 
 use super::*;
+use crate::answer_spec::RelandSpec;
 use crate::environment::Environment;
 use crate::options::{BaseRule, CheckOptions, SessionOptions};
-use crate::reland::RelandSpec;
-use crate::tasks::TaskSpec;
+use crate::task_spec::TaskSpec;
 
 fn host_in(home: &std::path::Path, repo: &TestRepo) -> Host {
     let vars = [("HOME".to_owned(), home.display().to_string())];

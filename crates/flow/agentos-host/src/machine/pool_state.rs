@@ -14,11 +14,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock;
-use crate::health::{await_all, read_tools};
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::machine::{is_scripted, list_loaded, open_machine};
 use crate::own_file::{read_own_text, write_own_text};
 use crate::pools::{LoadedMember, LoadedPool};
+use crate::runtime::await_all;
 use crate::runtime::block_on;
 use crate::servers::Hosting;
 use crate::tools::make_server_tool;
@@ -140,7 +141,7 @@ fn list_loaded_aliases(host: &Host, pool: &LoadedPool) -> Vec<String> {
 pub(crate) fn remember_choice(host: &Host, choice: &PoolChoice) -> Option<SwitchReport> {
     let (machine, alias) = choice.input.machine.as_ref().zip(choice.alias.as_ref())?;
     let mut switched = None;
-    host.start_monitor();
+    host.start_monitor(|| start_monitor(host));
     let mut state = read_state(host, &choice.pool);
     state.looks.clone_from(&machine.looks);
     let before = machine.running.as_deref();
@@ -203,7 +204,7 @@ pub(crate) fn list_switches(host: &Host) -> Vec<SwitchReport> {
 }
 
 /// Starts to look at the machine at the side. `None` if it is scripted: a script has its looks in order.
-pub(crate) fn start_monitor(host: &Host) -> Option<MachineMonitor> {
+fn start_monitor(host: &Host) -> Option<MachineMonitor> {
     const EVERY: std::time::Duration = std::time::Duration::from_secs(1);
     (!is_scripted(host)).then(|| MachineMonitor::start(EVERY, clock::now_ms))
 }

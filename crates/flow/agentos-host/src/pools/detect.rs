@@ -13,8 +13,9 @@ use serde::Serialize;
 use super::load_chain;
 use super::members::LoadedMember;
 use crate::clock::SystemClock;
-use crate::health::{await_all, read_tools};
 use crate::host::Host;
+use crate::known_tools::read_tools;
+use crate::runtime::await_all;
 use crate::tools::{Tools, make_server_tool};
 
 /// The output of `agentos pool detect --json`.

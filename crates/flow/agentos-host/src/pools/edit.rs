@@ -10,8 +10,8 @@ use agentos_profile::{AdapterKind, MemberFile, PoolFile, ProfileFile};
 use super::members::load_from;
 use super::{PoolList, describe_pool, unknown_pool};
 use crate::error::usage_error;
-use crate::health::read_tools;
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::tools::Tools;
 
 /// Order to add a member.

@@ -14,8 +14,8 @@ use serde::Serialize;
 use super::{ListedMember, LoadedPool, bad_pool, load_chain};
 use crate::error::usage_error;
 use crate::files::read_text_file;
-use crate::health::read_tools;
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::tools::bad_profile;
 
 /// Largest file that is imported, in bytes.

@@ -14,10 +14,11 @@ use agentos_select::{AbilityValue, PoolModel, PoolModels};
 use agentos_tool::{Ability, ExecutionMode, TokenPrice, TokenPrices};
 
 use super::{ListedMember, bad_pool};
+use crate::error::catalog_error;
 use crate::host::Host;
 use crate::model_name::{ModelName, ModelNames};
 use crate::model_values::ModelFacts;
-use crate::models::{ListedModel, catalog_error};
+use crate::models::ListedModel;
 use crate::options::ProviderOverrides;
 use crate::prices::find_prices;
 use crate::tools::{Tools, bad_profile};

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::load_chain;
-use crate::health::read_tools;
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::ledger::{Ledger, store_error};
 
 /// The output of `agentos pool stats --json`.

@@ -11,14 +11,15 @@ use agentos_tool::ToolError;
 use serde_json::Value;
 
 use super::{PinnedMember, PoolQuery, PoolTurn};
-use crate::health::read_tools;
+use crate::edit_format::choose_format;
 use crate::host::Host;
+use crate::known_tools::read_tools;
 use crate::model_memory::{FirstLook, await_first_request};
 use crate::options::ProviderChoice;
 use crate::programs::{self, ToolUse};
 use crate::session::SessionFolders;
+use crate::task_spec::TaskSpec;
 use crate::task_tool::make_server;
-use crate::tasks::{TaskSpec, choose_format};
 use crate::tools::Tool;
 
 /// Pool of a run, with the choices so far.

@@ -13,14 +13,14 @@ use crate::approver::{Approver, ConsentSource};
 use crate::consent::{ConsentAnswer, PersonAsker};
 use crate::control::Stopping;
 use crate::events::EventSender;
-use crate::explore::ExploreMode;
+use crate::hooks::open_session;
 use crate::host::Host;
 use crate::ledger::collector::CallCollector;
 use crate::notice::HostObserver;
 use crate::pools::{PoolQuery, RunPool};
 use crate::provider_kind::ProviderKind;
 use crate::run_end::RunEnd;
-use crate::session::Session;
+use crate::task_spec::ExploreMode;
 use crate::{blank, mails, proposals, reland, requests, runtime, tasks, undo};
 
 /// Does the work of a run, from opening the repository to the signed end.
@@ -111,7 +111,7 @@ fn do_work(
         ConsentMode::Queue => ConsentSource::Queue,
     };
     let approver = Approver::new(host, source);
-    let mut session = Session::open(host, &spec.session, approver, stopping.flag.clone(), run)?;
+    let mut session = open_session(host, &spec.session, approver, stopping.flag.clone(), run)?;
     // One wish to stop ends every wait of the run, so the same future is handed through all of them.
     let mut cancel = stopping.cancel();
     let end = match spec.work {

@@ -17,9 +17,9 @@ use super::pins::{ToolboxPin, list_changes, read_pins};
 use super::server::{ListedTools, ToolServer};
 use super::{ToolboxLaunch, ToolboxProfile, describe_tools, open_source};
 use crate::chat_tools::RepositoryTools;
-use crate::health::await_all;
 use crate::host::Host;
 use crate::proposals::ModelFacts;
+use crate::runtime::await_all;
 
 /// Toolboxes of a session. Their processes end when the last clone is dropped.
 #[derive(Clone, Default)]

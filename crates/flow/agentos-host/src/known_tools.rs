@@ -1,0 +1,16 @@
+//! The tools that are known here.
+//!
+//! Owns: reading them with the profiles of the repository. Never: asks a server.
+
+use agentos_engine::ports::EffectError;
+
+use crate::host::Host;
+use crate::repository;
+use crate::tools::Tools;
+
+/// Reads the known tools, with the repository's profiles if there is one.
+pub(crate) fn read_tools(host: &Host) -> Result<Tools, EffectError> {
+    // Providers can be checked outside of a repository too: then only its profiles are missing.
+    let repo = repository::open(host).ok();
+    Tools::read(host, repo.as_ref().and_then(|repo| repo.work_dir()))
+}
