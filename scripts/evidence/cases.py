@@ -285,6 +285,17 @@ def consent_case(name, expected, proof=None, key=MINE, **changed):
     resealed(name, expected, body=signed_approval(key, proof or {}) | changed, kind="consent")
 
 
+def spilled_case(name, expected, text):
+    """Registers a case of own evidence that ends with an approval whose body was too long for its line."""
+
+    def recipe(folder):
+        tape = whole()
+        tape.add("consent", {"body_bytes": len(text), "body_sha256": tape.blob(text)}, "run-c")
+        return own(folder, tape)
+
+    case(expected, name=name)(recipe)
+
+
 def device(owner, standing, **changed):
     """Returns the body of an answer that pairs or revokes a device."""
     return {"given": True, "consent": {"who": "A", "when": TS, "how": "pair"},
@@ -355,6 +366,9 @@ consent_case("approval-signed", "")
 consent_case("approval-by-another-key", "signature-invalid", key=OTHER)
 consent_case("approval-of-another-run", "signature-invalid", answers="run-b")
 consent_case("approval-of-another-change", "signature-invalid", hashes={"diff_sha256": "5" * 64})
+spilled_case("long-approval-signed", "", json.dumps(signed_approval(MINE, {})))
+spilled_case("long-approval-by-another-key", "signature-invalid", json.dumps(signed_approval(OTHER, {})))
+spilled_case("long-approval-of-no-form", "mutated", "[1]")
 consent_case("approval-declined", "signature-invalid", given=False)
 consent_case("approval-of-something-else-shown", "signature-invalid", {"rendering_sha256": "5" * 64})
 consent_case("approval-with-a-blank", "signature-invalid", {"rendering_sha256": "4 4"})

@@ -29,6 +29,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 MEMBERS = {"kind", "prev", "run", "seq", "ts", "v"}
 QUOTING = {"task", "attempt", "tool_result", "boundary", "landing", "check", "decision", "consent", "refusal", "undo",
            "turn", "session"}
+# Kinds whose body is checked by what it says, also if it was too long for its line.
+OPENED = {"tool_result", "turn", "session", "consent", "removed"}
 KINDS = QUOTING | {"answer", "intent", "receipt", "recovered", "checkpoint", "removed"}
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 SALT, HEX = re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -763,6 +765,9 @@ class Verification:
             self.take(len(run.encode()) + 96)
             self.runs[run] = {"intents": [], "cost": len(run.encode()) + 96}
         known = self.runs[run]
+        on_line = body
+        if kind in OPENED:
+            body = self.open_spilled(at, body)
         if kind == "checkpoint":
             self.take_checkpoint(at, record, self.runs.pop(run))
         elif kind == "intent" and self.commits is not None:
@@ -787,8 +792,25 @@ class Verification:
             for name in body["blobs"]:
                 if isinstance(name, str):
                     self.texts.pop(name, None)
-        for name in references([body]):
+        for name in references([on_line]):
             self.check_blob(at, name, kind in ("turn", "session"))
+
+    def open_spilled(self, at, body):
+        """Returns the body that was too long for its line, from its blob. A blob that is missing or changed is told elsewhere."""
+        name, size = (body.get("body_sha256"), body.get("body_bytes")) if isinstance(body, dict) else (None, None)
+        is_spilled = type(size) is int and size >= 0 and isinstance(name, str) and DIGEST.fullmatch(name)
+        if not is_spilled:
+            return body
+        try:
+            opened = json.loads(read_blob(self.folder, name[7:]), parse_constant=int)
+        except (FileNotFoundError, Odd):
+            return body
+        except (ValueError, RecursionError):
+            opened = None
+        if not isinstance(opened, dict):
+            self.tell("mutated", at)
+            return body
+        return opened
 
     def take_device(self, at, body):
         """Notes the device that an answer pairs or revokes, and checks whose key signed an approval."""

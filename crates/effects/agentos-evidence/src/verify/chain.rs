@@ -240,18 +240,24 @@ impl ChainReport {
         let states_cost = cost::states_cost(record.kind);
         let is_removal = record.kind == RecordKind::Removed;
         let is_consent = record.kind == RecordKind::Consent;
-        let body = if refers_to_commit || states_cost || is_removal || is_consent || record.may_refer() {
+        let line_body = if refers_to_commit || states_cost || is_removal || is_consent || record.may_refer() {
             record.parse_body()?
         } else {
             Value::Null
         };
-        self.pins.take(at, record, &body, checks, &mut self.findings)?;
-        self.signed.take(at, record, &body, checks, &mut self.findings)?;
-        if let Some(note) = self.answers.take(at, (record.kind, record.run), &body) {
+        let spilled = if states_cost || is_removal || is_consent {
+            self.open_spilled(at, &line_body, blobs)?
+        } else {
+            None
+        };
+        let body = spilled.as_ref().unwrap_or(&line_body);
+        self.pins.take(at, record, body, checks, &mut self.findings)?;
+        self.signed.take(at, record, body, checks, &mut self.findings)?;
+        if let Some(note) = self.answers.take(at, (record.kind, record.run), body) {
             push_note(&mut self.notes, note);
         }
         if record.kind == RecordKind::Recovered {
-            let what = fact_of(&body, "what").unwrap_or_else(|| "something that a crash left".to_owned());
+            let what = fact_of(body, "what").unwrap_or_else(|| "something that a crash left".to_owned());
             // The tape is untrusted and this text is shown to people, so its length is limited.
             let what: String = what.chars().take(64).collect();
             push_note(
@@ -267,17 +273,40 @@ impl ChainReport {
                 self.seen_blobs.forget(id);
             }
         }
-        if let Some(detail) = cost::find_wrong_cost(record.kind, &body) {
+        if let Some(detail) = cost::find_wrong_cost(record.kind, body) {
             self.findings
                 .push(Finding::new(Tampering::CostWrong, Some(at), detail));
         }
-        if let Some(detail) = find_wrong_proof(&body).filter(|_| is_consent) {
+        if let Some(detail) = find_wrong_proof(body).filter(|_| is_consent) {
             self.findings
                 .push(Finding::new(Tampering::SignatureInvalid, Some(at), detail));
         } else if is_consent {
-            self.check_device(at, &body);
+            self.check_device(at, body);
         }
-        self.check_blobs(at, record.kind, &body, blobs)
+        self.check_blobs(at, record.kind, &line_body, blobs)
+    }
+
+    /// Opens a body that was too long for its line: its signature and its cost must hold as those of a short one. `None` if the body is on the
+    /// line, or its blob is not there or was changed, which is reported with the blob.
+    ///
+    /// # Errors
+    /// Fails if the blob cannot be read.
+    fn open_spilled(&mut self, at: u64, body: &Value, blobs: &Store) -> Result<Option<Value>, EvidenceError> {
+        let Some(id) = find_spilled(body) else {
+            return Ok(None);
+        };
+        let bytes = match blobs.get_blob(id) {
+            Ok(bytes) => bytes,
+            Err(EvidenceError::NoBlob { .. } | EvidenceError::BlobChanged { .. }) => return Ok(None),
+            Err(other) => return Err(other),
+        };
+        let opened = serde_json::from_slice(&bytes).ok().filter(Value::is_object);
+        if opened.is_none() {
+            let detail = format!("the body of the record in the blob `{id}` cannot be read");
+            self.findings
+                .push(Finding::new(Tampering::Mutated, Some(at), detail));
+        }
+        Ok(opened)
     }
 
     /// Checks whose key signed an approval, or notes which key a person pairs or revokes here.
@@ -352,6 +381,14 @@ impl ChainReport {
         }
         Ok(())
     }
+}
+
+/// Returns the blob of a body that is too long for a line. `None` if the body is on the line.
+fn find_spilled(body: &Value) -> Option<&str> {
+    body.get("body_bytes")?.as_u64()?;
+    body.get("body_sha256")?
+        .as_str()
+        .filter(|id| parse_hash(id).is_some())
 }
 
 /// Blobs that were checked recently, in a table of fixed size: a new blob replaces the one in its slot. So a blob that many

@@ -8,7 +8,7 @@ use agentos_testkit::repo::{read_file, write_file};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{TS, envelopes, of_old, rewritten, rewritten_records};
+use crate::support::{TS, Tape, envelopes, of_old, rewritten, rewritten_records};
 
 /// Two runs, the first landed as commit `c1`, the second refused; each signed by its key.
 fn two_runs(first: &SigningKey, second: &SigningKey) -> TempDir {
@@ -290,4 +290,28 @@ fn trusted_keys_are_a_file_that_openssh_reads() {
     write_file(&path, format!("# mine\nx ssh-rsa AAAA\n{text}"));
     let found = trusted_keys(&path).unwrap();
     assert_eq!((found[0].name.as_str(), found[0].key), ("me@here", key));
+}
+
+#[test]
+fn an_approval_whose_record_was_too_long_is_checked_in_its_blob() {
+    let body = |proof: Value| json!({ "given": true, "answers": "run-0", "hashes": {}, "consent": { "who": "A", "proof": proof } });
+    for (text, expected) in [
+        (
+            json!({ "given": true, "consent": { "who": "A" } }).to_string(),
+            None,
+        ),
+        (
+            body(json!({ "key": "", "signature": "" })).to_string(),
+            Some(Tampering::SignatureInvalid),
+        ),
+        ("[]".to_owned(), Some(Tampering::Mutated)),
+    ] {
+        let tape = Tape::new();
+        let blob = tape.store.put_blob(text.as_bytes()).unwrap();
+        tape.add(
+            RecordKind::Consent,
+            json!({ "body_sha256": blob, "body_bytes": text.len() }),
+        );
+        assert_eq!(tape.first().map(|(kind, _)| kind), expected, "{text}");
+    }
 }
