@@ -89,6 +89,18 @@ impl ObjectFields {
             .transpose()
     }
 
+    /// Takes the limit on an answer, a whole number of at least 1. `None` if it is missing.
+    pub fn limit(&mut self, name: &str) -> Result<Option<u64>, RequestFault> {
+        match self.count(name)? {
+            // Some servers take 0 for a missing limit, and the answer would be longer than what a budget reserves.
+            Some(0) => Err(RequestFault::of_field(
+                self.path_of(name),
+                format!("`{}` must be at least 1", self.path_of(name)),
+            )),
+            limit => Ok(limit),
+        }
+    }
+
     /// Takes a number. `None` if it is missing.
     pub fn number(&mut self, name: &str) -> Result<Option<f64>, RequestFault> {
         let value = self.value(name);

@@ -209,6 +209,25 @@ fn what_has_no_effect_is_named_and_what_cannot_be_had_is_refused() {
 }
 
 #[test]
+fn a_limit_of_no_tokens_is_refused() {
+    let body = |name: &str| json!({"model": "m", name: 0, "messages": [], "input": "x"});
+    let refused: Vec<String> = [
+        (ClientWire::OpenAi, "max_tokens"),
+        (ClientWire::OpenAi, "max_completion_tokens"),
+        (ClientWire::Anthropic, "max_tokens"),
+        (ClientWire::Responses, "max_output_tokens"),
+    ]
+    .map(|(wire, name)| refuse(wire, &body(name)).1)
+    .to_vec();
+    assert_snapshot!(refused.join("\n"), @r"
+    `max_tokens` must be at least 1
+    `max_completion_tokens` must be at least 1
+    `max_tokens` must be at least 1
+    `max_output_tokens` must be at least 1
+    ");
+}
+
+#[test]
 fn anthropics_own_tools_and_addresses_are_refused() {
     let body = |messages: Value, tools: Value| json!({"model": "m", "max_tokens": 1, "messages": messages, "tools": tools});
     let user = |block: Value| json!([{"role": "user", "content": [block]}]);

@@ -32,7 +32,7 @@ pub enum AnswerLimit {
 pub fn read_request(body: Value, limit: AnswerLimit) -> Result<ClientRequest, RequestFault> {
     let mut fields = ObjectFields::take(body, "")?;
     let model = fields.required_text("model")?;
-    let max_output_tokens = fields.count("max_tokens")?;
+    let max_output_tokens = fields.limit("max_tokens")?;
     if limit == AnswerLimit::Required && max_output_tokens.is_none() {
         return Err(missing("max_tokens"));
     }

@@ -38,8 +38,8 @@ pub fn read_request(body: Value) -> Result<ClientRequest, RequestFault> {
     refuse_unsupported(&mut fields)?;
     // The newer name wins, as at OpenAI; some clients send both.
     let (newer, older) = (
-        fields.count("max_completion_tokens")?,
-        fields.count("max_tokens")?,
+        fields.limit("max_completion_tokens")?,
+        fields.limit("max_tokens")?,
     );
     let chat = ChatRequest {
         system,

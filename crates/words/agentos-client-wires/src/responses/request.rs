@@ -48,7 +48,7 @@ pub fn read_request(body: Value) -> Result<ClientRequest, RequestFault> {
         tools: tools.offered,
         tool_choice,
         answer_schema: read_format(fields.value("text"))?,
-        max_output_tokens: fields.count("max_output_tokens")?,
+        max_output_tokens: fields.limit("max_output_tokens")?,
         sampling: ChatSampling {
             temperature: fields.number("temperature")?,
             top_p: fields.number("top_p")?,
