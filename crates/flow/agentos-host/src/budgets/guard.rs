@@ -13,7 +13,7 @@ use agentos_store::{
     BudgetAmount, BudgetGroup, BudgetLimit, BudgetPeriod, BudgetScope, BudgetStore, BudgetSums, BudgetUnit,
     PlannedSpend, ReserveAnswer, SpendEnd, SpendingQuery, StoreError, ZoneOffset,
 };
-use agentos_tool::{ExactCost, ExecutionMode, MOST_TOKENS, SendingSize, Timestamp, TokenPrices};
+use agentos_tool::{ExactCost, ExecutionMode, MOST_TOKENS, SendingSize, Timestamp, TokenPrice, TokenPrices};
 
 use super::{name_counted, open_store, read_budgets, read_recorded};
 use crate::clock::{self, SystemClock};
@@ -44,12 +44,10 @@ pub(crate) struct GuardedModel {
 }
 
 impl GuardedModel {
-    /// Returns whether calls of the model may cost money. A model on this machine without a price is free.
+    /// Returns true if a call of the model may cost money, with a prompt of any length. A model on this machine without a price is free.
     fn may_cost(&self) -> bool {
-        match self.price.bound_cost(1, 1) {
-            Some(cost) => !is_free(cost),
-            None => self.execution_mode == ExecutionMode::Cloud,
-        }
+        let is_unknown = self.price.bound_cost(1, 1).is_none();
+        states_cost(&self.price) || (is_unknown && self.execution_mode == ExecutionMode::Cloud)
     }
 }
 
@@ -127,7 +125,7 @@ impl BudgetGuard {
             Some(tokens) => tokens,
             // A free model costs nothing however long its answer is.
             None if !self.has_unit(BudgetUnit::Tokens)
-                && (!has_costs || price.bound_cost(0, 1).is_none_or(is_free)) =>
+                && (!has_costs || is_free_answer(price, input_tokens)) =>
             {
                 0
             }
@@ -304,8 +302,24 @@ fn describe_sums(sums: BudgetSums) -> String {
     )
 }
 
-fn is_free(cost: ExactCost) -> bool {
-    cost == ExactCost::default()
+/// Returns true if one of the prices is more than 0, in any tier.
+fn states_cost(price: &TokenPrices) -> bool {
+    let usual = [price.input, price.cached, price.cache_write, price.output];
+    let long = price
+        .above
+        .iter()
+        .flat_map(|long| [long.input, long.cached, long.cache_write, long.output]);
+    let mut stated = usual.into_iter().chain(long).flatten();
+    stated.any(|price| price > TokenPrice::default())
+}
+
+/// Returns true if an answer to a prompt of this length costs nothing, however long the answer is, or its price is not known. A longer
+/// prompt may have a dearer answer.
+fn is_free_answer(price: &TokenPrices, input_tokens: u64) -> bool {
+    let without = price.bound_cost(input_tokens, 0);
+    price
+        .bound_cost(input_tokens, 1)
+        .is_none_or(|cost| Some(cost) == without)
 }
 
 /// Makes the error of a request whose answer may be of any length.
@@ -356,4 +370,58 @@ fn describe_budget(limit: &BudgetLimit, group: Option<(BudgetGroup, Option<&str>
         None => {}
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_tool::LongPrices;
+
+    use super::*;
+
+    fn model(price: TokenPrices, execution_mode: ExecutionMode) -> GuardedModel {
+        GuardedModel {
+            session: None,
+            provider: "p".to_owned(),
+            model: None,
+            execution_mode,
+            price,
+            window: None,
+        }
+    }
+
+    #[test]
+    fn a_model_costs_if_a_price_of_any_tier_does() {
+        let free: Option<TokenPrice> = "0".parse().ok();
+        let dear: Option<TokenPrice> = "2".parse().ok();
+        let prices = |input, output, long| TokenPrices {
+            input,
+            output,
+            above: vec![LongPrices {
+                tokens: 1_000,
+                input: None,
+                cached: None,
+                cache_write: None,
+                output: long,
+            }],
+            ..TokenPrices::default()
+        };
+        use ExecutionMode::{Cloud, Local};
+        for (price, mode, costs) in [
+            (TokenPrices::default(), Cloud, true),
+            (TokenPrices::default(), Local, false),
+            (prices(free, free, None), Cloud, false),
+            (prices(free, free, free), Cloud, false),
+            (prices(free, free, dear), Cloud, true),
+            (prices(free, free, dear), Local, true),
+            (prices(free, None, None), Cloud, true),
+            (prices(free, None, None), Local, false),
+            (prices(dear, None, None), Local, true),
+        ] {
+            assert_eq!(model(price.clone(), mode).may_cost(), costs, "{price:?} {mode:?}");
+        }
+        let tiered = prices(free, free, dear);
+        assert!(is_free_answer(&tiered, 1_000));
+        assert!(!is_free_answer(&tiered, 1_001));
+        assert!(is_free_answer(&TokenPrices::default(), 1_001));
+    }
 }
