@@ -57,6 +57,10 @@ pub enum SessionKind {
     Device,
 }
 
+/// True if the cookie of a new session is sent over TLS alone: the address of the page is one of `https`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NeedsTls(pub bool);
+
 /// Session of a person.
 #[derive(Debug, Clone)]
 pub struct OpenSession {

@@ -29,6 +29,7 @@ use crate::access::ServiceAccess;
 use crate::event_hub::EventHub;
 use crate::fault::RequestFault;
 use crate::metrics::ServiceMetrics;
+use crate::own_tls::ServiceAuthority;
 use crate::served::ServedDesks;
 use crate::talks::OpenTalks;
 
@@ -122,8 +123,8 @@ pub struct ServiceDesk {
     pub access: ServiceAccess,
     /// Beginning of the links that sign a browser in; the code follows.
     pub sign_in_link: String,
-    /// Addresses at which the user's other devices reach the service.
-    pub device_addresses: Vec<DeviceAddress>,
+    /// Places at which the user's other devices reach the service.
+    pub devices: DevicePlaces,
     /// The repository, as it was when the service took it. A default value for the desk of the user's own models.
     pub known: KnownRepository,
     /// The desks of all repositories.
@@ -135,6 +136,29 @@ pub struct ServiceDesk {
     /// Turns that the page began.
     pub talks: OpenTalks,
     lanes: WorkLanes,
+}
+
+/// Places at which the user's other devices reach the service. Clones share them.
+#[derive(Clone, Default)]
+pub struct DevicePlaces {
+    /// Addresses of the user's settings.
+    pub addresses: Arc<[DeviceAddress]>,
+    /// Authority of the service's certificates. `None` if no address asks for TLS of the service itself.
+    pub authority: Option<Arc<ServiceAuthority>>,
+}
+
+impl DevicePlaces {
+    /// Opens the places of the user's settings.
+    ///
+    /// # Errors
+    /// Fails if the settings or the authority cannot be read, or the authority cannot be kept.
+    pub fn open(host: &Host) -> Result<Self, EffectError> {
+        let addresses = host.device_addresses()?;
+        Ok(Self {
+            authority: ServiceAuthority::open(host, &addresses)?,
+            addresses: addresses.into(),
+        })
+    }
 }
 
 /// Shared desk.
@@ -157,7 +181,7 @@ impl ServiceDesk {
     pub fn new(
         host: Host,
         metrics: Arc<ServiceMetrics>,
-        (sign_in_link, device_addresses): (String, Vec<DeviceAddress>),
+        (sign_in_link, devices): (String, DevicePlaces),
         (known, served): (KnownRepository, ServedDesks),
         policies: Vec<PathBuf>,
     ) -> Self {
@@ -167,7 +191,7 @@ impl ServiceDesk {
             host,
             access: ServiceAccess::default(),
             sign_in_link,
-            device_addresses,
+            devices,
             known,
             served,
             policies,

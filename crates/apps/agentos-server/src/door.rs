@@ -7,12 +7,14 @@
 //! |---|---|
 //! | the random name of a page | the repository of the page |
 //! | an address of devices, with the cookie or the code of a device | the repository whose page paired the device |
+//! | an address of devices, over TLS of the service itself | the same, and nothing else is answered there |
 //! | a token, and `/repositories/NAME` before the path | that repository, if the token reaches it |
 //! | a token that reaches one repository | that repository |
 //! | a `models` token that reaches none, or nothing at all over the Unix socket | none: the user's own models answer |
 //! | no name, over the Unix socket | the only repository that is served |
 
 mod choice;
+mod open_desk;
 mod signed;
 mod stopped;
 
@@ -22,11 +24,10 @@ use std::time::Duration;
 
 use agentos_client_wires::ClientWire;
 use agentos_host::{
-    DeviceAddress, EffectError, Host, JOIN_PATH, JoinAnswer, JoinOrder, KnownRepository, ServiceToken,
-    TokenAnswer, TokenWatch, make_secret, now,
+    EffectError, Host, JOIN_PATH, JoinAnswer, JoinOrder, KnownRepository, ServiceToken, TokenAnswer,
+    TokenWatch, make_secret, now,
 };
 use agentos_mcp::AgentToken;
-use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -37,11 +38,12 @@ use tokio::runtime::Handle;
 use tower::ServiceExt as _;
 
 use self::choice::{choose_repository, take_repository};
+pub use self::open_desk::OpenDesk;
 use self::stopped::StoppedOnDrop;
-use crate::access::SessionKind;
+use crate::access::{NeedsTls, SessionKind};
 use crate::caller::{CallerStanding, CallerToken};
 use crate::connections::SeatName;
-use crate::desk::{ServiceDesk, SharedDesk};
+use crate::desk::DevicePlaces;
 use crate::facts::{find_cookie, find_token, list_hosts, read_facts};
 use crate::fault::RequestFault;
 use crate::judge::{
@@ -50,7 +52,7 @@ use crate::judge::{
 use crate::metrics::ServiceMetrics;
 use crate::page::{self, SignedIn};
 use crate::rest::{self, RestFault};
-use crate::routes::{add_headers, make_routes};
+use crate::routes::add_headers;
 use crate::served::ServedDesks;
 use crate::timed_body::TimedBody;
 use crate::v1;
@@ -77,6 +79,8 @@ pub enum Listener {
     Network,
     /// Unix socket, which programs of the user reach.
     Socket,
+    /// Listener of TLS for the address of devices with this number, which every machine of its network reaches.
+    Tls(usize),
 }
 
 /// The doors of a running service.
@@ -87,8 +91,8 @@ pub struct ServiceDoor {
     fixed: Vec<String>,
     /// Policies for every repository.
     policies: Vec<PathBuf>,
-    /// Addresses at which the user's other devices reach the service.
-    devices: Vec<DeviceAddress>,
+    /// Places at which the user's other devices reach the service.
+    devices: DevicePlaces,
     tokens: Arc<TokenWatch>,
     metrics: Arc<ServiceMetrics>,
     /// Runtime of the tools of agents.
@@ -98,14 +102,6 @@ pub struct ServiceDoor {
     desks: RwLock<Vec<Arc<OpenDesk>>>,
     /// Desks of all repositories, for what is about the user and not about one repository.
     served: ServedDesks,
-}
-
-/// A repository that is served.
-pub struct OpenDesk {
-    /// Value of Host of its page.
-    page: String,
-    desk: SharedDesk,
-    routes: Router,
 }
 
 /// Facts of a request before the judge decides.
@@ -132,16 +128,17 @@ impl ServiceDoor {
     ) -> Result<Self, EffectError> {
         let host = host.clone().without_repository();
         let metrics = Arc::new(ServiceMetrics::default());
+        let devices = DevicePlaces::open(&host)?;
         let user = OpenDesk::new(
             host.clone(),
             (KnownRepository::default(), ServedDesks::default()),
             Arc::clone(&metrics),
-            (String::new(), &fixed, &[]),
+            (String::new(), &fixed, devices.clone()),
             Vec::new(),
         );
         Ok(Self {
             tokens: Arc::new(TokenWatch::new(&host)?),
-            devices: host.device_addresses()?,
+            devices,
             host,
             policies: policies.to_vec(),
             port,
@@ -198,7 +195,7 @@ impl ServiceDoor {
             tracing::warn!(code = %error.code, "the devices are not on the tape: {}", error.message);
         }
         let metrics = Arc::clone(&self.metrics);
-        let names = (page, self.fixed.as_slice(), self.devices.as_slice());
+        let names = (page, self.fixed.as_slice(), self.devices.clone());
         let place = (known, self.served.clone());
         let open = Arc::new(OpenDesk::new(host, place, metrics, names, policies));
         self.served.add(&open.desk);
@@ -268,18 +265,16 @@ impl ServiceDoor {
         let hosts = list_hosts(parts);
         let cookie = find_cookie(&parts.headers);
         let (door, page) = self.find_door(listener, &hosts, cookie.as_deref());
-        let address = self
-            .devices
-            .iter()
-            .find(|address| hosts == [address.host.as_str()]);
+        let mut addresses = self.devices.addresses.iter();
+        let address = addresses.find(|address| hosts == [address.host.as_str()]);
         let own_origin = match (door, address) {
-            (Some(DoorKind::Device), Some(address)) => address.origin.clone(),
+            (Some(DoorKind::Device | DoorKind::Tls), Some(address)) => address.origin.clone(),
             _ => format!("http://{}", hosts.first().map_or("", String::as_str)),
         };
         let named = match door {
             // An address of devices may be a fixed name as well, which programs use.
             Some(DoorKind::Socket | DoorKind::Fixed | DoorKind::Device) => take_repository(&mut parts.uri),
-            Some(DoorKind::Page) | None => None,
+            Some(DoorKind::Page | DoorKind::Tls) | None => None,
         };
         let answer = find_token(&parts.headers).map(|secret| self.tokens.find(&secret, &now()));
         let (state, token) = match answer {
@@ -324,15 +319,31 @@ impl ServiceDoor {
             return ((host == SOCKET_NAME).then_some(DoorKind::Socket), None);
         }
         let mut desks = self.list_desks().into_iter();
-        if self.devices.iter().any(|address| address.host == *host) {
+        if let Some(door) = self.find_device_door(listener, host) {
             let signed_in = |open: &Arc<OpenDesk>| open.desk.access.find_session(cookie?).map(drop);
             let open = desks.find(|open| signed_in(open).is_some());
-            return (Some(DoorKind::Device), open);
+            return (Some(door), open);
+        }
+        if listener != Listener::Network {
+            return (None, None);
         }
         match desks.find(|open| open.page == *host) {
             Some(open) => (Some(DoorKind::Page), Some(open)),
             None => (self.fixed.contains(host).then_some(DoorKind::Fixed), None),
         }
+    }
+
+    /// Finds the door of a request at an address of devices. `None` if the listener has no such address.
+    fn find_device_door(&self, listener: Listener, host: &str) -> Option<DoorKind> {
+        let mut addresses = self.devices.addresses.iter().zip(0..);
+        addresses.find_map(|(address, at)| match listener {
+            _ if address.host != host => None,
+            // Each listener of TLS has the certificate of its own address alone.
+            Listener::Tls(own) => (own == at).then_some(DoorKind::Tls),
+            // Without TLS nobody on the way is kept from the cookie.
+            Listener::Network => address.listens.is_none().then_some(DoorKind::Device),
+            Listener::Socket => None,
+        })
     }
 
     /// Answers a request that the judge allowed.
@@ -352,6 +363,8 @@ impl ServiceDoor {
             CallerKind::Anybody if arrival.facts.kind == RequestKind::SignIn && !arrival.facts.is_read => {
                 let kind = session_kind(arrival.facts.door);
                 parts.extensions.insert(kind);
+                let is_tls = arrival.facts.own_origin.starts_with("https:");
+                parts.extensions.insert(NeedsTls(is_tls));
                 let (bytes, form) = signed::read_sign_in(body).await?;
                 body = Body::from(bytes);
                 let is_known = |open: &&Arc<OpenDesk>| open.desk.access.has_code(form.text("code"), kind);
@@ -431,51 +444,21 @@ impl ServiceDoor {
         Ok(rest::json(&json!(joined.await.map_err(|_| lost)??)))
     }
 
+    /// Returns the places at which the user's other devices reach the service.
+    pub fn devices(&self) -> &DevicePlaces {
+        &self.devices
+    }
+
     fn list_desks(&self) -> Vec<Arc<OpenDesk>> {
         // An entry is complete before it is added, so a panic elsewhere leaves no half of one.
         self.desks.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl OpenDesk {
-    fn new(
-        host: Host,
-        place: (KnownRepository, ServedDesks),
-        metrics: Arc<ServiceMetrics>,
-        (page, fixed, devices): (String, &[String], &[DeviceAddress]),
-        policies: Vec<PathBuf>,
-    ) -> Self {
-        let link = format!("http://{page}/signin#");
-        let desk = Arc::new(ServiceDesk::new(
-            host,
-            metrics,
-            (link, devices.to_vec()),
-            place,
-            policies,
-        ));
-        let mut names = fixed.to_vec();
-        names.push(SOCKET_NAME.to_owned());
-        Self {
-            routes: make_routes(Arc::clone(&desk), &names),
-            page,
-            desk,
-        }
-    }
-
-    /// Makes a link that signs one browser in, once.
-    ///
-    /// # Errors
-    /// If the system has no random numbers.
-    pub fn make_link(&self) -> Result<String, EffectError> {
-        let code = self.desk.access.make_code(SessionKind::Usual)?;
-        Ok(format!("{}{}", self.desk.sign_in_link, code.expose()))
-    }
-}
-
 /// Returns the kind of the sessions that count at a door.
 fn session_kind(door: Option<DoorKind>) -> SessionKind {
     match door {
-        Some(DoorKind::Device) => SessionKind::Device,
+        Some(DoorKind::Device | DoorKind::Tls) => SessionKind::Device,
         Some(DoorKind::Page | DoorKind::Fixed | DoorKind::Socket) | None => SessionKind::Usual,
     }
 }

@@ -10,6 +10,7 @@
 //! | a fixed name, such as `127.0.0.1` | every program of this machine | `/v1`, `/mcp` and reading `/api`, each with a token of its scope; nothing consents |
 //! | the random name of a repository's page | browsers that were led there by a link | pages and forms, with a cookie |
 //! | an address of devices, from the user's settings | whoever the user's tunnel or proxy lets in | pages with the cookie of a device, which does what it signs; and what a fixed name answers to programs |
+//! | an address of devices for TLS | every machine of that network | pages with the cookie of a device, which does what it signs |
 //!
 //! Every local service of the peers was broken in one of these ways, so each rule names the attack that it ends:
 //!
@@ -61,8 +62,10 @@ pub enum DoorKind {
     Fixed,
     /// Random name of a repository's page.
     Page,
-    /// Address at which the user's other devices reach the service.
+    /// Address at which the user's other devices reach the service, by a tunnel or a proxy of the user.
     Device,
+    /// Address at which the service itself speaks TLS with the user's other devices.
+    Tls,
 }
 
 /// Another protocol that a request wants.
@@ -243,7 +246,8 @@ pub fn judge_request(facts: &RequestFacts) -> Result<CallerKind, RequestRefusal>
     match door {
         DoorKind::Socket => judge_owner(facts),
         DoorKind::Fixed => judge_program(facts),
-        DoorKind::Page => judge_browser(facts),
+        // Whoever reaches the machine reaches this address, so it has what a device needs, and nothing for programs.
+        DoorKind::Page | DoorKind::Tls => judge_browser(facts),
         DoorKind::Device => match facts.kind {
             RequestKind::Models | RequestKind::Agent | RequestKind::Effect | RequestKind::Owner => {
                 judge_program(facts)

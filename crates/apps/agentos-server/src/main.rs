@@ -1,11 +1,11 @@
 //! The local service of AgentOS: one address for programs and people, and a page where a person sees and approves.
 //!
 //! Owns: the order of the steps from the arguments to the end of the service. Never: decides anything about a change; `agentos-host`
-//! does. Never listens on an address that another machine can reach.
+//! does. Never listens on an address that another machine can reach, except for the user's other devices at the addresses `tls://…` of the user's settings.
 //!
 //! | step | module |
 //! |---|---|
-//! | a connection, with limits on time, size and number | `serve` |
+//! | a connection, with limits on time, size and number | `serve`, and `own_tls` for other devices |
 //! | the facts of a request | `facts` |
 //! | whether it may be answered, decided from the facts alone | `judge` |
 //! | which repository it is about, and whether its token reaches it | `door` |
@@ -30,6 +30,7 @@ mod marked_text;
 mod mcp_route;
 mod metrics;
 mod openapi;
+mod own_tls;
 mod page;
 mod rest;
 mod rest_talk;

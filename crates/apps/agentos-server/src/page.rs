@@ -32,7 +32,7 @@ use self::views::{
     ClosedPage, CostPage, FaultPage, InboxPage, PageFrame, ProposePage, RequestPage, RunsPage, SignInPage,
     render,
 };
-use crate::access::SessionKind;
+use crate::access::{NeedsTls, SessionKind};
 use crate::desk::{Lane, PersonConsent, ServiceDesk, SharedDesk};
 use crate::facts::COOKIE_NAME;
 use crate::fault::RequestFault;
@@ -140,6 +140,7 @@ pub fn show_closed(path: &str) -> Response {
 pub async fn sign_in(
     State(desk): State<SharedDesk>,
     Extension(kind): Extension<SessionKind>,
+    Extension(NeedsTls(needs_tls)): Extension<NeedsTls>,
     form: SentForm,
 ) -> PageAnswer {
     let Some(cookie) = desk.access.sign_in(form.text("code"), kind)? else {
@@ -148,8 +149,9 @@ pub async fn sign_in(
         return Ok(response);
     };
     let line = format!(
-        "{COOKIE_NAME}={}; Path=/; HttpOnly; SameSite=Strict",
-        cookie.expose()
+        "{COOKIE_NAME}={}; Path=/; HttpOnly{}; SameSite=Strict",
+        cookie.expose(),
+        if needs_tls { "; Secure" } else { "" }
     );
     let mut response = lead_to("/");
     if let Ok(line) = HeaderValue::from_str(&line) {
@@ -376,6 +378,15 @@ pub async fn serve_device_script() -> Response {
         "text/javascript; charset=utf-8",
         include_str!("../assets/device.js"),
     )
+}
+
+/// `GET /static/authority.crt`: the certificate of the service's authority, which a device may trust after a comparison of its fingerprint.
+pub async fn serve_authority(State(desk): State<SharedDesk>) -> Response {
+    let kind = (CONTENT_TYPE, "application/x-x509-ca-cert");
+    match &desk.devices.authority {
+        Some(authority) => ([kind], authority.certificate().to_vec()).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
 }
 
 fn serve_file(kind: &'static str, text: &'static str) -> Response {

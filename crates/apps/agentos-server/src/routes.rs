@@ -99,6 +99,7 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/static/style.css", get(page::serve_style))
         .route("/static/page.js", get(page::serve_script))
+        .route("/static/authority.crt", get(page::serve_authority))
         .route("/static/device.js", get(page::serve_device_script));
     add_agent_path(api.merge(clients).merge(pages), &desk, names)
         .fallback(v1_fault::find_nothing)

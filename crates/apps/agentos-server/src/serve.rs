@@ -1,12 +1,13 @@
 //! The service: its socket, its connections and its end.
 //!
-//! Owns: the limits on connections. Never: listens where another machine can connect.
+//! Owns: the limits on connections. Never: listens where another machine can connect, except with TLS at the addresses that the user names for
+//! their other devices.
 //!
 //! | limit | against |
 //! |---|---|
 //! | 10 s for a request's head, also between two requests | clients that send a byte at a time, and idle sockets |
 //! | 60 s for a request's body, 5 s if its author is not known | bodies that never end |
-//! | 512 connections of the network, 64 of the Unix socket; another one takes the place of the one that is idle for longest | floods, and thousands of idle sockets |
+//! | 512 connections of the network, 64 of the Unix socket, 64 over TLS; another one takes the place of the one that is idle for longest | floods, and thousands of idle sockets |
 
 use std::convert::Infallible;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -25,6 +26,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::runtime::{Handle, Runtime};
+use tokio_rustls::TlsAcceptor;
 
 use crate::args::ServerArgs;
 use crate::connections::{ConnectionSeat, OpenConnections};
@@ -34,13 +36,17 @@ use crate::door::{Listener, ServiceDoor};
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Most threads for work that may block: one for each connection, and for each place of the lanes. The system makes them as they are
 /// needed.
-const MOST_THREADS: usize = MOST_CONNECTIONS + MOST_LOCAL + 64;
+const MOST_THREADS: usize = MOST_CONNECTIONS + MOST_LOCAL + MOST_TLS + 64;
 /// Most threads for the tools of agents.
 const MOST_AGENT_THREADS: usize = 12;
 /// Most connections of the network at once.
 const MOST_CONNECTIONS: usize = 512;
 /// Most connections of the Unix socket at once.
 const MOST_LOCAL: usize = 64;
+/// Most connections over TLS at once. Places of their own: machines of another network take none of this machine's programs.
+const MOST_TLS: usize = 64;
+/// Longest time for the handshake of TLS.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// Largest head of a request.
 const LARGEST_HEAD: usize = 64 << 10;
 /// Pause after a connection could not be accepted.
@@ -173,7 +179,8 @@ async fn serve(
         program: env!("CARGO_PKG_VERSION").to_owned(),
     })?;
     let link = first.as_ref().map(|open| open.make_link()).transpose()?;
-    say(&greet(host, address, link.as_deref(), &adopted));
+    let lines = listen_for_devices(&door).await?;
+    say(&greet((host, address), link.as_deref(), &adopted, &lines));
     let connections = OpenConnections::new(MOST_CONNECTIONS);
     if let Some((socket, _)) = socket {
         // Places of their own: whatever comes over the network, the user's own programs are answered.
@@ -187,8 +194,72 @@ async fn serve(
     Ok(())
 }
 
+/// Listens at the addresses of devices for which the service itself speaks TLS. Returns what the user is told about them.
+async fn listen_for_devices(door: &Arc<ServiceDoor>) -> Result<Vec<String>, EffectError> {
+    let places = door.devices();
+    let Some(authority) = &places.authority else {
+        return Ok(Vec::new());
+    };
+    let connections = OpenConnections::new(MOST_TLS);
+    let mut lines = Vec::new();
+    for (at, address) in places.addresses.iter().enumerate() {
+        let Some(place) = &address.listens else {
+            continue;
+        };
+        let config = authority.configure(address)?;
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        match TcpListener::bind(place.as_str()).await {
+            Ok(listener) => {
+                lines.push(format!("TLS   {}, for your other devices", address.origin));
+                let door = Arc::clone(door);
+                let accepted = accept_tls((listener, acceptor, at), door, connections.clone());
+                tokio::spawn(accepted);
+            }
+            // The network of a device may come later, and everything else works without it.
+            Err(error) => lines.push(format!(
+                "TLS   no device reaches {}: cannot listen there: {error}",
+                address.origin
+            )),
+        }
+    }
+    let new = if authority.is_new() { ", made now" } else { "" };
+    lines.push(format!(
+        "      SHA-256 of the authority of its certificates{new}: compare it on each device\n      {}",
+        authority.fingerprint()
+    ));
+    Ok(lines)
+}
+
+/// Accepts connections of other devices, for ever.
+async fn accept_tls(
+    (listener, acceptor, at): (TcpListener, TlsAcceptor, usize),
+    door: Arc<ServiceDoor>,
+    connections: OpenConnections,
+) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let _ = stream.set_nodelay(true);
+                let acceptor = acceptor.clone();
+                let handshake = async move {
+                    let shaken = tokio::time::timeout(HANDSHAKE_TIME, acceptor.accept(stream)).await;
+                    // A device that does not trust the authority ends the handshake.
+                    shaken.ok()?.ok()
+                };
+                seat_connection(handshake, Listener::Tls(at), &door, &connections).await;
+            }
+            Err(_) => tokio::time::sleep(RETRY_TIME).await,
+        }
+    }
+}
+
 /// Writes the first words of the service.
-fn greet(host: &Host, address: SocketAddr, link: Option<&str>, adopted: &[ServiceToken]) -> String {
+fn greet(
+    (host, address): (&Host, SocketAddr),
+    link: Option<&str>,
+    adopted: &[ServiceToken],
+    devices: &[String],
+) -> String {
     let page = match link {
         Some(link) => format!(
             "page  `agentos open` opens it in your browser{}",
@@ -205,6 +276,9 @@ fn greet(host: &Host, address: SocketAddr, link: Option<&str>, adopted: &[Servic
         "{page}\nAPI   http://{address}, with a token of `agentos serve token add NAME`; no token consents\n\
          user  {socket}, where programs of yours need no token"
     );
+    for line in devices {
+        greeting.push_str(&format!("\n{line}"));
+    }
     for token in adopted {
         greeting.push_str(&format!(
             "\nThe old file of tokens gave the token `{}`: it reaches `{}` alone and ends on {}.",
@@ -275,6 +349,7 @@ async fn accept_all(listener: TcpListener, door: Arc<ServiceDoor>, connections: 
             Ok((stream, _)) => {
                 // Otherwise a stream of small pieces waits 40 ms for each acknowledgement (Nagle and delayed ACK).
                 let _ = stream.set_nodelay(true);
+                let stream = std::future::ready(Some(stream));
                 seat_connection(stream, Listener::Network, &door, &connections).await;
             }
             // No descriptor is free, as a rule. The next one that closes makes room.
@@ -289,6 +364,7 @@ async fn accept_local(listener: LocalListener, door: Arc<ServiceDoor>, connectio
     loop {
         match listener.accept().await {
             Ok((stream, _)) if is_own(&stream) => {
+                let stream = std::future::ready(Some(stream));
                 seat_connection(stream, Listener::Socket, &door, &connections).await
             }
             // The folder of the socket lets no other user in. The superuser can open everything.
@@ -314,9 +390,10 @@ async fn accept_local(listener: LocalListener, _door: Arc<ServiceDoor>, _connect
     match listener {}
 }
 
-/// Serves a connection as soon as there is room for it. Further ones wait meanwhile in the system's queue.
-async fn seat_connection(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+/// Serves a connection as soon as there is room for it. Further ones wait meanwhile in the system's queue. `stream` is `None` if the
+/// handshake of TLS failed.
+async fn seat_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+    stream: impl Future<Output = Option<S>> + Send + 'static,
     listener: Listener,
     door: &Arc<ServiceDoor>,
     connections: &OpenConnections,
@@ -329,11 +406,16 @@ async fn seat_connection(
     };
     let door = Arc::clone(door);
     tokio::spawn(async move {
+        let served = async {
+            if let Some(stream) = stream.await {
+                serve_connection(stream, (listener, door), &seat).await;
+            }
+        };
         tokio::select! {
             // First, so that no request begins on a connection that has lost its place.
             biased;
             () = seat.await_leave() => {}
-            () = serve_connection(stream, (listener, door), &seat) => {}
+            () = served => {}
         }
     });
     // A new connection reads its request before others can take its place.

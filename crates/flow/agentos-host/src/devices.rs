@@ -243,13 +243,32 @@ impl Host {
     }
 }
 
-/// Address at which another device reaches the service: over a tunnel, or a proxy of the user that speaks TLS.
+/// Address at which another device reaches the service: over a tunnel, a proxy of the user that speaks TLS, or TLS of the service itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceAddress {
     /// Value of Host.
     pub host: String,
     /// Value of Origin.
     pub origin: String,
+    /// Name and port at which the service itself speaks TLS, as in `192.0.2.7:7418`. `None` for a tunnel or a proxy.
+    pub listens: Option<String>,
+}
+
+impl DeviceAddress {
+    /// Returns the name or the IP address, without the port and the brackets of IPv6.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        host_name(&self.host).trim_matches(['[', ']'])
+    }
+}
+
+/// Returns a host without its port.
+fn host_name(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        // An IPv6 address without a port ends with a bracket.
+        Some((name, port)) if !port.ends_with(']') => name,
+        Some(_) | None => host,
+    }
 }
 
 /// Parses such an address. Browsers keep keys in a secure context alone: over TLS, or at a name that is the device itself
@@ -261,28 +280,55 @@ fn parse_address(text: &str) -> Result<DeviceAddress, EffectError> {
     };
     let (scheme, host) = text
         .split_once("://")
-        .ok_or_else(|| bad("has no `http://` or `https://`"))?;
+        .ok_or_else(|| bad("has no `http://`, `https://` or `tls://`"))?;
     let host = host.trim_end_matches('/').to_ascii_lowercase();
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-.:[]".contains(char);
     if host.is_empty() || !host.chars().all(is_plain) {
         return Err(bad("is not the address of a page"));
     }
-    let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
+    let name = host_name(&host);
     let is_itself =
         name == "localhost" || name.ends_with(".localhost") || name == "127.0.0.1" || name == "[::1]";
     match scheme {
-        "https" => {}
-        "http" if is_itself => {}
-        "http" => {
-            return Err(bad(
-                "is neither `https` nor a name such as `localhost`, so browsers keep no key there",
-            ));
-        }
-        _ => return Err(bad("has no `http://` or `https://`")),
+        "tls" => parse_own_tls(&host).map_err(bad),
+        "https" => Ok(DeviceAddress {
+            origin: format!("https://{host}"),
+            host,
+            listens: None,
+        }),
+        "http" if is_itself => Ok(DeviceAddress {
+            origin: format!("http://{host}"),
+            host,
+            listens: None,
+        }),
+        "http" => Err(bad(
+            "is neither `https` nor a name such as `localhost`, so browsers keep no key there",
+        )),
+        _ => Err(bad("has no `http://`, `https://` or `tls://`")),
     }
+}
+
+/// Parses a host with a port at which the service itself speaks TLS.
+fn parse_own_tls(host: &str) -> Result<DeviceAddress, &'static str> {
+    let name = host_name(host);
+    let port = host.get(name.len()..).and_then(|port| port.strip_prefix(':'));
+    let port: u16 = port
+        .and_then(|port| port.parse().ok())
+        .filter(|port| *port != 0)
+        .ok_or("has no port, as in `tls://192.0.2.7:7418`")?;
+    // The address is also the name in the certificate, which no browser takes for every address.
+    if name == "0.0.0.0" || name == "[::]" || name.is_empty() {
+        return Err("names every address of the machine; name the one that your devices reach");
+    }
+    let shown = match port {
+        // Browsers leave out the usual port of HTTPS.
+        443 => name.to_owned(),
+        port => format!("{name}:{port}"),
+    };
     Ok(DeviceAddress {
-        origin: format!("{scheme}://{host}"),
-        host,
+        origin: format!("https://{shown}"),
+        host: shown,
+        listens: Some(format!("{name}:{port}")),
     })
 }
 
@@ -380,6 +426,16 @@ mod tests {
             ("https://laptop.example", Some("laptop.example")),
             ("http://ab.localhost:1", Some("ab.localhost:1")),
             ("http://[::1]:7417", Some("[::1]:7417")),
+            ("http://[::1]", Some("[::1]")),
+            ("tls://192.0.2.7:7418", Some("192.0.2.7:7418")),
+            ("tls://laptop.example:443", Some("laptop.example")),
+            ("tls://[2001:db8::1]:7418", Some("[2001:db8::1]:7418")),
+            ("tls://laptop.example", None),
+            ("tls://[2001:db8::1]", None),
+            ("tls://0.0.0.0:7418", None),
+            ("tls://[::]:7418", None),
+            ("tls://:7418", None),
+            ("tls://a:0", None),
             ("http://laptop.example", None),
             ("http://localhost.example", None),
             ("localhost:7417", None),
@@ -390,6 +446,32 @@ mod tests {
         ] {
             let found = parse_address(text).ok().map(|address| address.host);
             assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_for_tls_has_a_name_for_its_certificate() {
+        for (text, name, listens) in [
+            (
+                "tls://[2001:db8::1]:443",
+                "2001:db8::1",
+                Some("[2001:db8::1]:443"),
+            ),
+            (
+                "tls://laptop.example:443",
+                "laptop.example",
+                Some("laptop.example:443"),
+            ),
+            ("tls://192.0.2.7:7418", "192.0.2.7", Some("192.0.2.7:7418")),
+            ("https://laptop.example:8443", "laptop.example", None),
+            ("http://[::1]", "::1", None),
+        ] {
+            let found = parse_address(text).unwrap();
+            assert_eq!(
+                (found.name(), found.listens.as_deref()),
+                (name, listens),
+                "{text}"
+            );
         }
     }
 }

@@ -105,6 +105,7 @@ mod schemas;
 mod search_folder;
 mod server_probe;
 mod servers;
+mod service_authority;
 mod service_files;
 mod service_link;
 mod service_models;

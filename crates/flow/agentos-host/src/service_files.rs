@@ -8,6 +8,7 @@
 //! | `service.lock` | nothing; the running service has its lock | for ever; the system gives the lock up when the process ends |
 //! | `socket` | the service's Unix socket, over which programs of the user have every right of the user | while a service runs; the next service replaces it |
 //! | `open.html` | a page that leads a browser to the service, with a code that is used once | until it is written again |
+//! | `authority.json` | the authority of the service's certificates, see `service_authority` | made with the first address of devices for TLS |
 //! | `tokens.json` | the tokens of programs, without their secrets | see `service_tokens` |
 //! | `address.json` | [`ServiceAddress`] | while a service runs; a killed service leaves it, and its reader finds no service there |
 

@@ -25,7 +25,9 @@ pub const OPEN_EXAMPLES: &[&str] = &["agentos open", "agentos open --print"];
     after_help = "The page shows what waits for consent, and everything that happened. Programs use the same over HTTP: `/v1` for any \
                   client of OpenAI or Anthropic, `/mcp` for agents, `/api` for reading, each with a token of its own. One service serves \
                   all of your repositories: a second start joins the running one. It listens on no address that another machine can \
-                  reach. Starts the program `agentos-server`."
+                  reach, except for your other devices at an address such as `tls://192.0.2.7:7418` in the setting `device_addresses`: it \
+                  then shows the SHA-256 of the authority of its certificates, to compare on each device. A tunnel of SSH or WireGuard \
+                  needs none of this. Starts the program `agentos-server`."
 )]
 pub struct ServeArgs {
     /// Address to listen on; only addresses of this machine itself. Port 0 takes a free one [default: 127.0.0.1:7417]

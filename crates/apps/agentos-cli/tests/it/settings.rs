@@ -119,7 +119,7 @@ fn settings_are_listed_got_set_and_removed_with_their_origin() {
     explore_time        (300)       -                                seconds for each attempt of that model
     proposal_time       (300)       -                                seconds for which a change of a conversation waits for you; 0 for any time
     request_time        (604800)    -                                seconds for which the request of any other run waits for you; 0 for any time
-    device_addresses    -           -                                addresses at which your other devices reach the service, with a blank between two; `http://localhost:7417` over `ssh -L`
+    device_addresses    -           -                                addresses at which your other devices reach the service, with a blank between two; `http://localhost:7417` over `ssh -L`, `tls://192.0.2.7:7418` for TLS of the service itself
     timeout             -           -                                seconds of silence of a server, or of the whole run of a program
     connect_timeout     -           -                                seconds for connecting to a server
     first_byte_timeout  -           -                                seconds for the first byte of a server's answer

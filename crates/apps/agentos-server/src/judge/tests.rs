@@ -34,7 +34,7 @@ fn allowed(door: DoorKind, kind: RequestKind) -> RequestFacts {
             (DoorKind::Fixed, RequestKind::Data) => TokenState::Valid(TokenScope::Read),
             _ => TokenState::Missing,
         },
-        has_session: matches!(door, DoorKind::Page | DoorKind::Device),
+        has_session: matches!(door, DoorKind::Page | DoorKind::Device | DoorKind::Tls),
     }
 }
 
@@ -52,7 +52,12 @@ const KINDS: [RequestKind; 10] = [
 ];
 
 /// Everything that is answered: the door, the kind and the caller. Every other pair is refused.
-const ANSWERED: [(DoorKind, RequestKind, CallerKind); 23] = [
+const ANSWERED: [(DoorKind, RequestKind, CallerKind); 28] = [
+    (DoorKind::Tls, RequestKind::Public, CallerKind::Anybody),
+    (DoorKind::Tls, RequestKind::SignIn, CallerKind::Anybody),
+    (DoorKind::Tls, RequestKind::Page, CallerKind::Person),
+    (DoorKind::Tls, RequestKind::Form, CallerKind::Person),
+    (DoorKind::Tls, RequestKind::Data, CallerKind::Person),
     (DoorKind::Device, RequestKind::Public, CallerKind::Anybody),
     (DoorKind::Device, RequestKind::SignIn, CallerKind::Anybody),
     (DoorKind::Device, RequestKind::Page, CallerKind::Person),
@@ -85,6 +90,7 @@ fn each_door_answers_its_own_kinds_alone() {
         DoorKind::Fixed,
         DoorKind::Page,
         DoorKind::Device,
+        DoorKind::Tls,
     ] {
         for kind in KINDS {
             let found = judge_request(&allowed(door, kind)).ok();

@@ -43,6 +43,8 @@ struct DevicesPage {
     pairing: String,
     /// True if the user has named an address at which a device reaches the service.
     has_address: bool,
+    /// SHA-256 of the authority of the service's certificates. Empty without one.
+    fingerprint: String,
     link: Option<ShownLink>,
     asking: Vec<ShownPairing>,
     devices: Vec<ShownDevice>,
@@ -89,7 +91,11 @@ async fn answer(desk: &SharedDesk, person: &SignedIn, link: Option<ShownLink>) -
         frame,
         is_device: person.kind == SessionKind::Device,
         pairing: person.pairing.clone(),
-        has_address: !desk.device_addresses.is_empty(),
+        has_address: !desk.devices.addresses.is_empty(),
+        fingerprint: match &desk.devices.authority {
+            Some(authority) => authority.fingerprint(),
+            None => String::new(),
+        },
         link,
         asking: pairings
             .filter_map(|(asked, is_own)| {
@@ -142,6 +148,11 @@ pub async fn change_devices(
     form.require_secret(&person.form)?;
     let id = form.text("id").to_owned();
     match action.as_str() {
+        // A session of this machine has a name that ends with the service, and its key with it.
+        "ask" if person.kind == SessionKind::Usual => {
+            let what = "open the link of `Add a device` at an address of devices, and ask there";
+            return Err(RequestFault::new(StatusCode::FORBIDDEN, "usual-session", what).into());
+        }
         "ask" => ask_pairing(&desk, &person, &form)?,
         // Whatever is confirmed or revoked is so for this user: not by a browser that only signs approvals.
         _ if person.kind == SessionKind::Device => {
@@ -197,7 +208,7 @@ fn ask_pairing(desk: &SharedDesk, person: &SignedIn, form: &SentForm) -> Result<
 
 /// Makes the link for another device, and its picture.
 fn make_link(desk: &SharedDesk) -> Result<ShownLink, RequestFault> {
-    let Some(place) = desk.device_addresses.first() else {
+    let Some(place) = desk.devices.addresses.first() else {
         let what =
             "no address of devices is set: `agentos config set device_addresses http://localhost:7417`";
         return Err(RequestFault::new(StatusCode::CONFLICT, "usage", what));

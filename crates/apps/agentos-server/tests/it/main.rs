@@ -19,6 +19,7 @@ mod events;
 mod flow;
 mod load;
 mod mcp;
+mod own_tls;
 mod plain_doors;
 mod sockets;
 mod support;

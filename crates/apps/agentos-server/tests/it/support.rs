@@ -110,31 +110,7 @@ impl Service {
             cli = cli.env(*name, *value);
         }
         prepare(&cli);
-        let listen = listen.unwrap_or("127.0.0.1:0");
-        let mut child = cli
-            .command(&["--listen", listen])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
-        let mut greeting = String::new();
-        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            let line = line.unwrap();
-            greeting.push_str(&line);
-            greeting.push('\n');
-            if line.starts_with("Ctrl-C") {
-                break;
-            }
-        }
-        let address = greeting
-            .split_once("API   http://")
-            .unwrap()
-            .1
-            .split_once(',')
-            .unwrap()
-            .0
-            .to_owned();
+        let (child, greeting, address) = start_program(&cli, listen.unwrap_or("127.0.0.1:0"));
         let mut service = Self {
             address,
             page: String::new(),
@@ -326,6 +302,13 @@ impl Service {
         self.child.wait().unwrap();
     }
 
+    /// Kills the service, and starts it again for the same user.
+    pub fn restart(&mut self) {
+        self.kill();
+        (self.child, self.greeting, self.address) = start_program(&self.cli, "127.0.0.1:0");
+        (self.page, self.code) = self.join(self.repo.path());
+    }
+
     /// Ends the service as Ctrl-C does, and returns its exit status.
     pub fn interrupt(&mut self) -> Option<i32> {
         assert!(send_signal(self.child.id(), "INT"));
@@ -346,6 +329,29 @@ impl Service {
     pub fn usual_session(&self) -> String {
         open_host(&self.cli, self.repo.path()).usual_session().to_string()
     }
+}
+
+/// Starts the program, and reads its first words and the address in them.
+fn start_program(cli: &Cli, listen: &str) -> (Child, String, String) {
+    let mut child = cli
+        .command(&["--listen", listen])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let mut greeting = String::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        greeting.push_str(&line);
+        greeting.push('\n');
+        if line.starts_with("Ctrl-C") {
+            break;
+        }
+    }
+    let address = greeting.split_once("API   http://").unwrap().1;
+    let address = address.split_once(',').unwrap().0.to_owned();
+    (child, greeting, address)
 }
 
 fn open_host(cli: &Cli, folder: &Path) -> Host {

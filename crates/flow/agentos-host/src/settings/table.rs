@@ -119,7 +119,7 @@ pub const SETTINGS: &[KnownSetting] = &[
     setting(
         "device_addresses",
         SettingKind::Name,
-        "addresses at which your other devices reach the service, with a blank between two; `http://localhost:7417` over `ssh -L`",
+        "addresses at which your other devices reach the service, with a blank between two; `http://localhost:7417` over `ssh -L`, `tls://192.0.2.7:7418` for TLS of the service itself",
     ),
     setting(
         "timeout",
