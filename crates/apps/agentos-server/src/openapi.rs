@@ -216,6 +216,12 @@ const PATHS: &[ApiPath] = &[
         ApiShape::AnyObject,
     ),
     effect(
+        "/v1/responses/compact",
+        "Always refused: no provider that is asked here shortens a conversation at the server",
+        None,
+        ApiShape::AnyObject,
+    ),
+    effect(
         "/v1/embeddings",
         "Vectors of texts, by a server whose wire has them",
         Some(EMBEDDINGS),

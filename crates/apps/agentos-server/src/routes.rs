@@ -63,6 +63,7 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/v1/models/{*name}", get(v1::show_model))
         .route("/v1/chat/completions", post(v1::complete_chat))
         .route("/v1/responses", post(v1::create_response))
+        .route("/v1/responses/compact", post(v1_side::refuse_compaction))
         .route("/v1/embeddings", post(v1_side::create_embeddings))
         .route("/v1/completions", post(v1_side::complete_text))
         .route("/v1/messages/count_tokens", post(v1_side::count_tokens))

@@ -114,6 +114,11 @@ pub fn refuse_body(rejection: &BytesRejection) -> ClientFault {
     }
 }
 
+/// Makes the failure of an endpoint that no provider has.
+pub fn refuse_endpoint(message: &str) -> ClientFault {
+    make_fault(FaultKind::NotFound, "no-endpoint", message.to_owned())
+}
+
 fn make_fault(kind: FaultKind, code: &str, message: String) -> ClientFault {
     ClientFault {
         kind,

@@ -23,7 +23,7 @@ use crate::desk::{Lane, SharedDesk};
 use crate::metrics::AnswerEnd;
 use crate::rest;
 use crate::v1::{ReceivedBody, add_header, write_cost, write_fault, write_turn_fault};
-use crate::v1_fault::{refuse_body, to_client_fault};
+use crate::v1_fault::{refuse_body, refuse_endpoint, to_client_fault};
 
 /// Name of these paths in the counts.
 const WIRE_WORD: &str = "plain";
@@ -76,6 +76,12 @@ pub async fn count_tokens(State(desk): State<SharedDesk>, body: ReceivedBody) ->
         }
         Err(error) => write_turn_fault(wire, &to_client_fault(&error), &turn),
     }
+}
+
+/// `POST /v1/responses/compact`: no wire to a provider has it, and a summary that the service made up would not be the vendor's.
+pub async fn refuse_compaction() -> Response {
+    let message = "no provider that is asked here shortens a conversation at the server: let the client write a summary itself";
+    write_fault(ClientWire::Responses, &refuse_endpoint(message))
 }
 
 fn read_body<T>(

@@ -68,6 +68,15 @@ fn text() -> Reply {
 }
 
 #[test]
+fn a_client_that_asks_for_compaction_gets_an_error_in_the_vendors_form() {
+    let service = crate::support::Service::start();
+    let answer = service.call("POST", "/v1/responses/compact", r#"{"model":"m","input":[]}"#);
+    assert_eq!(answer.status, 404);
+    let error: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(error["error"]["code"], "no-endpoint", "{error}");
+}
+
+#[test]
 fn vectors_of_texts_come_from_the_server_and_are_paid() {
     let vendor = start_vendor(|_| vectors());
     let service = start_with(&[("fast", profile("openai", &format!("{}/v1", vendor.url())))]);
