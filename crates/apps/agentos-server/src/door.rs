@@ -44,6 +44,7 @@ use crate::access::{NeedsTls, SessionKind};
 use crate::caller::{CallerStanding, CallerToken};
 use crate::connections::SeatName;
 use crate::desk::DevicePlaces;
+use crate::event_hub::ListenerWay;
 use crate::facts::{find_cookie, find_token, list_hosts, read_facts};
 use crate::fault::RequestFault;
 use crate::judge::{
@@ -81,6 +82,17 @@ pub enum Listener {
     Socket,
     /// Listener of TLS for the address of devices with this number, which every machine of its network reaches.
     Tls(usize),
+}
+
+impl Listener {
+    /// Returns the way of the listeners of events that come in here.
+    fn way(self) -> ListenerWay {
+        match self {
+            Self::Network => ListenerWay::Network,
+            Self::Socket => ListenerWay::Socket,
+            Self::Tls(_) => ListenerWay::Tls,
+        }
+    }
 }
 
 /// The doors of a running service.
@@ -224,6 +236,7 @@ impl ServiceDoor {
         } else {
             None
         };
+        parts.extensions.insert(listener.way());
         // A WebSocket needs its place longer than the answer that begins it.
         if arrival.facts.upgrade == UpgradeWish::Events
             && let Some(held) = held.take()

@@ -17,8 +17,9 @@ use crate::fault::RequestFault;
 
 /// Most events that are kept, and most of one read.
 pub const MOST_EVENTS: usize = 256;
-/// Most listeners of a repository: half of the connections that the service has.
-const MOST_LISTENERS: usize = 256;
+/// Most listeners of all repositories at each way to the service: half of the connections that it has, and less than a waiting person
+/// or program could need.
+const MOST_LISTENERS: [usize; 3] = [256, 32, 32];
 /// Time between two looks at the tape. Other processes write it too, and no system says so alike for every file system.
 const LOOK_TIME: Duration = Duration::from_millis(300);
 
@@ -31,6 +32,42 @@ pub struct EventMark {
     pub seq: u64,
 }
 
+/// Places of the listeners of all repositories. Clones share them.
+#[derive(Debug, Clone)]
+pub struct ListenerPlaces(Arc<[Arc<Semaphore>; 3]>);
+
+/// Way on which a listener came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListenerWay {
+    /// Address of the network.
+    Network,
+    /// Unix socket of the user.
+    Socket,
+    /// TLS of the service itself.
+    Tls,
+}
+
+impl Default for ListenerPlaces {
+    fn default() -> Self {
+        Self(Arc::new(
+            MOST_LISTENERS.map(|most| Arc::new(Semaphore::new(most))),
+        ))
+    }
+}
+
+impl ListenerPlaces {
+    /// Takes a place for a listener. `None` if too many came on this way.
+    pub fn take(&self, way: ListenerWay) -> Option<OwnedSemaphorePermit> {
+        let [network, socket, tls] = self.0.as_ref();
+        let places = match way {
+            ListenerWay::Network => network,
+            ListenerWay::Socket => socket,
+            ListenerWay::Tls => tls,
+        };
+        Arc::clone(places).try_acquire_owned().ok()
+    }
+}
+
 /// Reader of the tape.
 #[derive(Debug)]
 pub struct EventHub {
@@ -38,7 +75,6 @@ pub struct EventHub {
     newest: Mutex<VecDeque<TapeEvent>>,
     mark: watch::Sender<EventMark>,
     has_reader: Mutex<bool>,
-    places: Arc<Semaphore>,
 }
 
 impl Default for EventHub {
@@ -48,7 +84,6 @@ impl Default for EventHub {
             newest: Mutex::default(),
             mark: watch::Sender::new(EventMark::default()),
             has_reader: Mutex::default(),
-            places: Arc::new(Semaphore::new(MOST_LISTENERS)),
         }
     }
 }
@@ -92,11 +127,6 @@ impl EventHub {
         newest.extend(events);
         let surplus = newest.len().saturating_sub(MOST_EVENTS);
         newest.drain(..surplus);
-    }
-
-    /// Takes a place for a listener. `None` if too many listen.
-    pub fn take_place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
     /// Watches the mark of the newest event. Starts the reader with the first listener.
@@ -153,6 +183,28 @@ mod tests {
             run: String::new(),
             kind: String::new(),
         }
+    }
+
+    #[test]
+    fn listeners_of_all_repositories_leave_places_for_others() {
+        use ListenerWay::{Network, Socket, Tls};
+        let places = ListenerPlaces::default();
+        let other = places.clone();
+        let mut held = Vec::new();
+        for (way, most) in [(Network, 256), (Socket, 32), (Tls, 32)] {
+            let taken = (0..1_000).map_while(|at| {
+                if at % 2 == 0 {
+                    places.take(way)
+                } else {
+                    other.take(way)
+                }
+            });
+            let taken: Vec<_> = taken.collect();
+            assert_eq!(taken.len(), most, "{way:?}");
+            held.push(taken);
+        }
+        held.clear();
+        assert!(other.take(Network).is_some());
     }
 
     #[test]

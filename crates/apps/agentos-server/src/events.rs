@@ -23,7 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 
 use crate::caller::CallerStanding;
 use crate::desk::SharedDesk;
-use crate::event_hub::{EventMark, MOST_EVENTS};
+use crate::event_hub::{EventMark, ListenerWay, MOST_EVENTS};
 use crate::fault::RequestFault;
 use crate::talks::TalkEvent;
 
@@ -93,10 +93,11 @@ impl EventListener {
     /// If too many listen already.
     pub async fn begin(
         desk: SharedDesk,
+        way: ListenerWay,
         (is_bound, standing): (bool, Option<CallerStanding>),
         last: Option<u64>,
     ) -> Result<Self, RequestFault> {
-        let Some(place) = desk.events.take_place() else {
+        let Some(place) = desk.served.listeners.take(way) else {
             let what = "too many programs listen to events already";
             return Err(RequestFault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", what));
         };

@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use crate::caller::{CallerStanding, SentToken};
 use crate::connections::RunningRequest;
 use crate::desk::{Lane, PersonConsent, SharedDesk};
+use crate::event_hub::ListenerWay;
 use crate::events::{EventListener, read_last, stream_events};
 use crate::events_socket::open_socket;
 use crate::fault::RequestFault;
@@ -266,13 +267,13 @@ pub async fn verify_evidence(State(desk): State<SharedDesk>) -> RestAnswer {
 pub async fn listen(
     State(desk): State<SharedDesk>,
     (token, standing): (SentToken, Option<Extension<CallerStanding>>),
-    seat: Option<Extension<Arc<RunningRequest>>>,
+    (way, seat): (Extension<ListenerWay>, Option<Extension<Arc<RunningRequest>>>),
     (headers, uri): (HeaderMap, Uri),
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     // A token sees the turns of its repository's sessions alone.
     let author = (token.is_some(), standing.map(|Extension(standing)| standing));
-    let begun = EventListener::begin(desk, author, read_last(&headers, &uri)).await;
+    let begun = EventListener::begin(desk, way.0, author, read_last(&headers, &uri)).await;
     match (begun, seat) {
         (Err(fault), _) => RestFault(fault).into_response(),
         (Ok(listener), Some(Extension(seat))) => open_socket(upgrade, listener, seat),

@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use futures_util::future::join_all;
 
 use crate::desk::{Lane, ServiceDesk, SharedDesk};
+use crate::event_hub::ListenerPlaces;
 use crate::fault::RequestFault;
 
 /// Longest wait for the records of a revocation. Another program may have locked a repository, and need not end.
@@ -16,18 +17,22 @@ const RECORD_TIME: Duration = Duration::from_secs(30);
 
 /// The desks. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct ServedDesks(Arc<RwLock<Vec<Weak<ServiceDesk>>>>);
+pub struct ServedDesks {
+    desks: Arc<RwLock<Vec<Weak<ServiceDesk>>>>,
+    /// Places of the listeners of all desks.
+    pub listeners: ListenerPlaces,
+}
 
 impl ServedDesks {
     /// Adds a desk.
     pub fn add(&self, desk: &SharedDesk) {
-        let mut desks = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut desks = self.desks.write().unwrap_or_else(PoisonError::into_inner);
         desks.push(Arc::downgrade(desk));
     }
 
     fn list(&self) -> Vec<SharedDesk> {
         // An entry is added in one step, so a panic elsewhere leaves no half of one.
-        let desks = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let desks = self.desks.read().unwrap_or_else(PoisonError::into_inner);
         desks.iter().filter_map(Weak::upgrade).collect()
     }
 
