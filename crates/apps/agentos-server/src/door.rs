@@ -6,6 +6,7 @@
 //! | the request has | its repository |
 //! |---|---|
 //! | the random name of a page | the repository of the page |
+//! | the random name of the list | none: the list of all repositories answers |
 //! | an address of devices, with the cookie or the code of a device | the repository whose page paired the device |
 //! | an address of devices, over TLS of the service itself | the same, and nothing else is answered there |
 //! | a token, and `/repositories/NAME` before the path | that repository, if the token reaches it |
@@ -15,6 +16,7 @@
 
 mod choice;
 mod open_desk;
+mod order;
 mod signed;
 mod stopped;
 
@@ -24,21 +26,20 @@ use std::time::Duration;
 
 use agentos_client_wires::ClientWire;
 use agentos_host::{
-    EffectError, Host, JOIN_PATH, JoinAnswer, JoinOrder, KnownRepository, ServiceToken, TokenAnswer,
-    TokenWatch, make_secret, now,
+    EffectError, Host, JoinOrder, KnownRepository, ServiceToken, TokenAnswer, TokenWatch, now,
 };
 use agentos_mcp::AgentToken;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
-use serde_json::json;
 use tokio::runtime::Handle;
 use tower::ServiceExt as _;
 
-use self::choice::{choose_repository, take_repository};
+use self::choice::{choose_repository, reach_of, take_repository};
 pub use self::open_desk::OpenDesk;
+use self::open_desk::make_page_name;
 use self::stopped::StoppedOnDrop;
 use crate::access::{NeedsTls, SessionKind};
 use crate::caller::{CallerStanding, CallerToken};
@@ -52,7 +53,7 @@ use crate::judge::{
 };
 use crate::metrics::ServiceMetrics;
 use crate::page::{self, SignedIn};
-use crate::rest::{self, RestFault};
+use crate::rest::RestFault;
 use crate::routes::add_headers;
 use crate::served::ServedDesks;
 use crate::timed_body::TimedBody;
@@ -61,18 +62,14 @@ use crate::v1_fault::{find_wire, refuse_client, to_client_fault};
 
 /// Value of Host over the Unix socket. Programs name any host there, and browsers cannot reach it.
 const SOCKET_NAME: &str = "localhost";
-/// Domain of the pages' names. Browsers know that names below `localhost` are this machine (RFC 6761, section 6.3).
-const PAGE_DOMAIN: &str = "agentos.localhost";
-/// Digits of a page's random name: 128 bits.
-const NAME_DIGITS: usize = 32;
 /// Longest time for the body of a request.
 const BODY_TIME: Duration = Duration::from_secs(60);
 /// Longest time for the body of a request whose author is not known.
 const UNKNOWN_BODY_TIME: Duration = Duration::from_secs(5);
-/// Largest body of an order to the service.
-const LARGEST_ORDER: usize = 64 << 10;
 /// Most repositories at once.
 const MOST_DESKS: usize = 64;
+/// Path of the list of repositories for programs.
+const LIST_PATH: &str = "/api/repositories";
 /// Listener at which a request came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listener {
@@ -111,6 +108,8 @@ pub struct ServiceDoor {
     agents: Handle,
     /// Desk of the requests that belong to no repository.
     user: OpenDesk,
+    /// Page that lists all repositories. No device and no token reaches it.
+    list: Arc<OpenDesk>,
     desks: RwLock<Vec<Arc<OpenDesk>>>,
     /// Desks of all repositories, for what is about the user and not about one repository.
     served: ServedDesks,
@@ -141,9 +140,11 @@ impl ServiceDoor {
         let host = host.clone().without_repository();
         let metrics = Arc::new(ServiceMetrics::default());
         let devices = DevicePlaces::open(&host)?;
+        let served = ServedDesks::default();
+        let list_page = (make_page_name(port)?, served.clone());
         let user = OpenDesk::new(
             host.clone(),
-            (KnownRepository::default(), ServedDesks::default()),
+            (KnownRepository::default(), served.clone()),
             Arc::clone(&metrics),
             (String::new(), &fixed, devices.clone()),
             Vec::new(),
@@ -151,6 +152,7 @@ impl ServiceDoor {
         Ok(Self {
             tokens: Arc::new(TokenWatch::new(&host)?),
             devices,
+            list: Arc::new(OpenDesk::make_list(host.clone(), list_page, Arc::clone(&metrics))),
             host,
             policies: policies.to_vec(),
             port,
@@ -159,7 +161,7 @@ impl ServiceDoor {
             agents: agents.clone(),
             user,
             desks: RwLock::default(),
-            served: ServedDesks::default(),
+            served,
         })
     }
 
@@ -195,12 +197,7 @@ impl ServiceDoor {
                 "the service has too many repositories; end it and start it again",
             ));
         }
-        let digits: String = make_secret()?.expose().chars().take(NAME_DIGITS).collect();
-        let page = match self.port {
-            // Browsers leave out the usual port of HTTP.
-            80 => format!("{digits}.{PAGE_DOMAIN}"),
-            port => format!("{digits}.{PAGE_DOMAIN}:{port}"),
-        };
+        let page = make_page_name(self.port)?;
         let host = host.with_repository(Some(known.folder.clone()));
         // A device may have been revoked on the page of another repository.
         if let Err(error) = host.record_devices() {
@@ -340,6 +337,9 @@ impl ServiceDoor {
         if listener != Listener::Network {
             return (None, None);
         }
+        if self.list.page == *host {
+            return (Some(DoorKind::Page), Some(Arc::clone(&self.list)));
+        }
         match desks.find(|open| open.page == *host) {
             Some(open) => (Some(DoorKind::Page), Some(open)),
             None => (self.fixed.contains(host).then_some(DoorKind::Fixed), None),
@@ -398,7 +398,14 @@ impl ServiceDoor {
             }
             CallerKind::Token | CallerKind::Owner => {
                 let named = arrival.named.as_deref();
-                choose_desk(&desks, arrival.facts.kind, arrival.token.as_deref(), named)?
+                let reached = reach_of(arrival.token.as_deref());
+                parts.extensions.insert(reached);
+                let is_list = parts.uri.path() == LIST_PATH && named.is_none();
+                match is_list && arrival.facts.kind == RequestKind::Data {
+                    // A token may reach several, of which none is named.
+                    true => None,
+                    false => choose_desk(&desks, arrival.facts.kind, arrival.token.as_deref(), named)?,
+                }
             }
         };
         if caller == CallerKind::Person
@@ -430,31 +437,6 @@ impl ServiceDoor {
         }
         let Ok(response) = answer.await;
         Ok(response)
-    }
-
-    /// Answers an order of the user to the service itself.
-    async fn take_order(self: &Arc<Self>, parts: &Parts, body: Body) -> Result<Response, RequestFault> {
-        if parts.uri.path() != JOIN_PATH {
-            return Ok(rest::find_nothing().await.into_response());
-        }
-        let bad = |what: &str| RequestFault::new(StatusCode::BAD_REQUEST, "usage", what);
-        let body = to_bytes(body, LARGEST_ORDER)
-            .await
-            .map_err(|_| bad("the order is too long"))?;
-        let order: JoinOrder = serde_json::from_slice(&body).map_err(|error| bad(&error.to_string()))?;
-        let door = Arc::clone(self);
-        let joined = tokio::task::spawn_blocking(move || {
-            let open = door.join(&order)?;
-            let link = open.make_link()?;
-            let repository = open.desk.known.name.clone();
-            Ok::<_, EffectError>(JoinAnswer { link, repository })
-        });
-        let lost = RequestFault::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "run-lost",
-            "the order ended without a result",
-        );
-        Ok(rest::json(&json!(joined.await.map_err(|_| lost)??)))
     }
 
     /// Returns the places at which the user's other devices reach the service.

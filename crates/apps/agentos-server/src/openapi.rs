@@ -163,6 +163,11 @@ const PATHS: &[ApiPath] = &[
         "Models and pools that can be named",
         ApiShape::AnyObject,
     ),
+    read(
+        "/api/repositories",
+        "Repositories of the service that the token reaches, with branch and number of open requests",
+        ApiShape::AnyObject,
+    ),
     read("/api/pools", "Pools of models", ApiShape::Published("pool-list")),
     read(
         "/api/cost",

@@ -14,6 +14,7 @@ pub mod devices;
 pub mod evidence;
 mod forms;
 pub mod models;
+pub mod repositories;
 mod review;
 mod story;
 pub mod talk;

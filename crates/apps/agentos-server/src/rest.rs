@@ -26,6 +26,7 @@ use crate::event_hub::ListenerWay;
 use crate::events::{EventListener, read_last, stream_events};
 use crate::events_socket::open_socket;
 use crate::fault::RequestFault;
+use crate::served::{ReachedRepositories, ServedRow};
 
 /// Most runs and sessions of a list.
 pub const MOST_ROWS: usize = 200;
@@ -260,6 +261,26 @@ pub async fn verify_evidence(State(desk): State<SharedDesk>) -> RestAnswer {
             })
             .await?,
     ))
+}
+
+/// Answer of `/api/repositories`.
+#[derive(Serialize)]
+struct RepositoryList {
+    version: u32,
+    repositories: Vec<ServedRow>,
+}
+
+/// `GET /api/repositories`: those that the author reaches. The session of a page reaches its own.
+pub async fn list_repositories(
+    State(desk): State<SharedDesk>,
+    reached: Option<Extension<ReachedRepositories>>,
+) -> Response {
+    let own = || ReachedRepositories::Ids(vec![desk.known.id.clone()]);
+    let reached = reached.map_or_else(own, |Extension(reached)| reached);
+    json(&RepositoryList {
+        version: 1,
+        repositories: desk.served.list_rows(&reached).await,
+    })
 }
 
 /// `GET /api/events`: a stream, or a WebSocket if the judge has allowed the upgrade, so that the request has the place of its

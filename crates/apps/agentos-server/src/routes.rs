@@ -51,6 +51,7 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/api/sessions/{key}", get(rest_talk::show_session))
         .route("/api/sessions/{key}/messages", post(rest_talk::say))
         .route("/api/sessions/{key}/stop", post(rest_talk::stop))
+        .route("/api/repositories", get(rest::list_repositories))
         .route("/api/pools", get(rest::list_pools))
         .route("/api/cost", get(rest::show_cost))
         .route("/api/budgets", get(rest::list_budgets))
@@ -103,6 +104,22 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/static/authority.crt", get(page::serve_authority))
         .route("/static/device.js", get(page::serve_device_script));
     add_agent_path(api.merge(clients).merge(pages), &desk, names)
+        .fallback(v1_fault::find_nothing)
+        .method_not_allowed_fallback(v1_fault::refuse_method)
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .with_state(desk)
+}
+
+/// Makes the table of paths of the page that lists all repositories.
+pub fn make_list_routes(desk: SharedDesk) -> Router {
+    Router::new()
+        .route("/", get(page::repositories::show_repositories))
+        .route("/open", post(page::repositories::open_repository))
+        .route("/signin", get(page::show_sign_in).post(page::sign_in))
+        .route("/signout", post(page::sign_out))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/static/style.css", get(page::serve_style))
+        .route("/static/page.js", get(page::serve_script))
         .fallback(v1_fault::find_nothing)
         .method_not_allowed_fallback(v1_fault::refuse_method)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))

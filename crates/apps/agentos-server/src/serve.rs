@@ -151,6 +151,7 @@ fn find_order(host: &Host, args: &ServerArgs) -> Result<JoinOrder, ServiceError>
     Ok(JoinOrder {
         folder,
         policies: args.policies.iter().map(|policy| cwd.join(policy)).collect(),
+        all: false,
     })
 }
 

@@ -1,12 +1,15 @@
 //! The desks of all repositories that are served.
 //!
-//! Owns: what is about the user, and not about one repository: the end of a device. Never: keeps a desk alive.
+//! Owns: what is about the user, and not about one repository: their list, and the end of a device. Never: keeps a desk alive.
 
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
+use agentos_host::KnownRepository;
 use axum::http::StatusCode;
 use futures_util::future::join_all;
+use serde::Serialize;
 
 use crate::desk::{Lane, ServiceDesk, SharedDesk};
 use crate::event_hub::ListenerPlaces;
@@ -14,6 +17,43 @@ use crate::fault::RequestFault;
 
 /// Longest wait for the records of a revocation. Another program may have locked a repository, and need not end.
 const RECORD_TIME: Duration = Duration::from_secs(30);
+
+/// Longest wait for the state of a repository in a list. Its disk may be slow, and the others are listed.
+const STATE_TIME: Duration = Duration::from_secs(5);
+
+/// Repository in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ServedRow {
+    /// Id.
+    pub id: String,
+    /// Name for people.
+    pub name: String,
+    /// Folder.
+    pub path: PathBuf,
+    /// Branch. `None` if HEAD is at no branch, or the state could not be read in time.
+    pub branch: Option<String>,
+    /// Number of open requests. `None` if the state could not be read in time.
+    pub waiting: Option<usize>,
+}
+
+/// Repositories that the author of a request reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReachedRepositories {
+    /// Every repository: a program of the user, over the Unix socket.
+    All,
+    /// The repositories with these ids: a token.
+    Ids(Vec<String>),
+}
+
+impl ReachedRepositories {
+    /// Returns true if a repository is one of them.
+    pub fn contains(&self, known: &KnownRepository) -> bool {
+        match self {
+            Self::All => true,
+            Self::Ids(ids) => ids.contains(&known.id),
+        }
+    }
+}
 
 /// The desks. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +68,35 @@ impl ServedDesks {
     pub fn add(&self, desk: &SharedDesk) {
         let mut desks = self.desks.write().unwrap_or_else(PoisonError::into_inner);
         desks.push(Arc::downgrade(desk));
+    }
+
+    /// Lists the repositories that an author reaches, in the order in which they were joined.
+    pub async fn list_rows(&self, reached: &ReachedRepositories) -> Vec<ServedRow> {
+        let desks = self
+            .list()
+            .into_iter()
+            .filter(|desk| reached.contains(&desk.known));
+        let rows = desks.map(|desk| async move {
+            let state = desk.call(|desk| desk.host.read_status());
+            let state = tokio::time::timeout(STATE_TIME, state)
+                .await
+                .ok()
+                .and_then(Result::ok);
+            ServedRow {
+                id: desk.known.id.clone(),
+                name: desk.known.name.clone(),
+                path: desk.known.folder.clone(),
+                waiting: state.as_ref().map(|state| state.waiting),
+                branch: state.and_then(|state| state.repository?.branch),
+            }
+        });
+        join_all(rows).await
+    }
+
+    /// Returns the desk of a folder. `None` if the folder is not served.
+    pub fn find(&self, folder: &str) -> Option<SharedDesk> {
+        let mut desks = self.list().into_iter();
+        desks.find(|desk| desk.known.folder.to_string_lossy() == folder)
     }
 
     fn list(&self) -> Vec<SharedDesk> {

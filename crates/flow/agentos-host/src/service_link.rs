@@ -34,6 +34,9 @@ pub struct JoinOrder {
     pub folder: Option<PathBuf>,
     /// Further policies for the repository. They are compared with the policies under which it is served already.
     pub policies: Vec<PathBuf>,
+    /// True for a link to the list of all repositories: no repository is joined.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
 }
 
 /// Answer to a [`JoinOrder`].

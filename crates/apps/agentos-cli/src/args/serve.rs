@@ -16,7 +16,7 @@ pub const SERVE_EXAMPLES: &[&str] = &[
     "agentos serve token add aider",
 ];
 /// Examples of `open`.
-pub const OPEN_EXAMPLES: &[&str] = &["agentos open", "agentos open --print"];
+pub const OPEN_EXAMPLES: &[&str] = &["agentos open", "agentos open --print", "agentos open --all"];
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
@@ -49,4 +49,7 @@ pub struct OpenArgs {
     /// Print the link instead of opening it
     #[arg(long)]
     pub print: bool,
+    /// Open the list of all repositories of the service, which leads to the page of each
+    #[arg(long)]
+    pub all: bool,
 }

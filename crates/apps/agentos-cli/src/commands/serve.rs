@@ -39,6 +39,7 @@ pub fn open_page(app: &App, args: &OpenArgs) -> Done {
     let link = app.host.join_service(&JoinOrder {
         folder: app.host.known_repository().map(|known| known.folder),
         policies: Vec::new(),
+        all: args.all,
     })?;
     if !args.print && app.host.open_service_link(&link)? {
         app.printer.show_note(&format!(

@@ -7,6 +7,7 @@ use axum::http::{StatusCode, Uri};
 
 use crate::fault::RequestFault;
 use crate::judge::RequestKind;
+use crate::served::ReachedRepositories;
 
 /// Prefix of a path that names a repository.
 const PREFIX: &str = "/repositories/";
@@ -59,6 +60,16 @@ pub(super) fn take_repository(uri: &mut Uri) -> Option<String> {
     };
     *uri = target.parse().ok()?;
     Some(name)
+}
+
+/// Returns the repositories that a token reaches, or all of them over the Unix socket, where none is sent.
+pub(super) fn reach_of(token: Option<&ServiceToken>) -> ReachedRepositories {
+    match token {
+        None => ReachedRepositories::All,
+        Some(token) => {
+            ReachedRepositories::Ids(token.repositories.iter().map(|known| known.id.clone()).collect())
+        }
+    }
 }
 
 #[cfg(test)]

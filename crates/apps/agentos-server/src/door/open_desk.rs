@@ -5,15 +5,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentos_host::{EffectError, Host, KnownRepository};
+use agentos_host::{EffectError, Host, KnownRepository, make_secret};
 use axum::Router;
 
 use super::SOCKET_NAME;
 use crate::access::SessionKind;
 use crate::desk::{DevicePlaces, ServiceDesk, SharedDesk};
 use crate::metrics::ServiceMetrics;
-use crate::routes::make_routes;
+use crate::routes::{make_list_routes, make_routes};
 use crate::served::ServedDesks;
+
+/// Domain of the pages' names. Browsers know that names below `localhost` are this machine (RFC 6761, section 6.3).
+const PAGE_DOMAIN: &str = "agentos.localhost";
+/// Digits of a page's random name: 128 bits.
+const NAME_DIGITS: usize = 32;
 
 /// A repository that is served.
 pub struct OpenDesk {
@@ -42,6 +47,22 @@ impl OpenDesk {
         }
     }
 
+    /// Makes the page that lists all repositories.
+    pub(super) fn make_list(
+        host: Host,
+        (page, served): (String, ServedDesks),
+        metrics: Arc<ServiceMetrics>,
+    ) -> Self {
+        let link = (format!("http://{page}/signin#"), DevicePlaces::default());
+        let place = (KnownRepository::default(), served);
+        let desk = Arc::new(ServiceDesk::new(host, metrics, link, place, Vec::new()));
+        Self {
+            routes: make_list_routes(Arc::clone(&desk)),
+            page,
+            desk,
+        }
+    }
+
     /// Makes a link that signs one browser in, once.
     ///
     /// # Errors
@@ -50,4 +71,14 @@ impl OpenDesk {
         let code = self.desk.access.make_code(SessionKind::Usual)?;
         Ok(format!("{}{}", self.desk.sign_in_link, code.expose()))
     }
+}
+
+/// Makes the name of a page: no other program of the machine can know it.
+pub(super) fn make_page_name(port: u16) -> Result<String, EffectError> {
+    let digits: String = make_secret()?.expose().chars().take(NAME_DIGITS).collect();
+    Ok(match port {
+        // Browsers leave out the usual port of HTTP.
+        80 => format!("{digits}.{PAGE_DOMAIN}"),
+        port => format!("{digits}.{PAGE_DOMAIN}:{port}"),
+    })
 }

@@ -18,6 +18,7 @@ async fn the_policies_of_the_service_restrict_every_repository() {
         let joined = door.join(&JoinOrder {
             folder: Some(repo.path().to_owned()),
             policies: policies.iter().map(|policy| (*policy).clone()).collect(),
+            all: false,
         });
         joined
             .map(|open| open.desk.policies.clone())

@@ -449,3 +449,85 @@ fn a_revoked_device_ends_in_every_repository_at_once() {
     // The sessions of the machine itself stay.
     assert_eq!(at_other("/", &cookie, &[]).status, 200);
 }
+
+/// Returns the names of the repositories that an answer lists.
+fn list_names(body: &str) -> Vec<String> {
+    let answer: serde_json::Value = serde_json::from_str(body).unwrap();
+    let rows = answer["repositories"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{body}"))
+        .iter();
+    rows.map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_list_leads_a_person_to_each_repository_and_shows_a_token_its_own() {
+    let service = Service::start();
+    let other = other_repository();
+    service.join(other.path());
+    service.propose_in(service.repo.path(), FIX);
+    let own = service.host().known_repository().unwrap().name;
+    assert_eq!(
+        list_names(&service.call("GET", "/api/repositories", "").body).len(),
+        2
+    );
+    let (status, body) = send_with_token(&service, &service.read_token, ("GET", "/api/repositories"), "");
+    assert_eq!((status, list_names(&body)), (200, vec![own.clone()]));
+    let row: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(row["repositories"][0]["waiting"], 1, "{body}");
+    let person = service.sign_in();
+
+    let (page, code) = service.order(&serde_json::json!({ "folder": null, "policies": [], "all": true }));
+    let at = |host: &str, path: &str, cookie: &str, pairs: &[(&str, &str)]| {
+        service.send(&Sent {
+            method: if pairs.is_empty() { "GET" } else { "POST" },
+            path,
+            host: Some(host),
+            headers: vec![
+                ("Origin", format!("http://{host}")),
+                ("Content-Type", "application/x-www-form-urlencoded".to_owned()),
+                ("Cookie", format!("agentos-session={cookie}")),
+            ],
+            body: encode(pairs),
+        })
+    };
+    let seen = at(&service.page, "/api/repositories", &person.cookie, &[]).body;
+    assert_eq!(list_names(&seen), [own.as_str()]);
+    assert_eq!(at(&page, "/", "", &[]).header("location"), Some("/signin"));
+    // The cookie of a repository's page has no meaning at the list, and the other way round.
+    assert_eq!(
+        at(&page, "/", &person.cookie, &[]).header("location"),
+        Some("/signin")
+    );
+    let cookie = read_cookie(&at(&page, "/signin", "", &[("code", &code)]));
+    assert_eq!(
+        at(&service.page, "/", &cookie, &[]).header("location"),
+        Some("/signin")
+    );
+    assert_eq!(at(&page, "/api/requests", &cookie, &[]).status, 404);
+    let list = at(&page, "/", &cookie, &[]).body;
+    assert!(
+        list.contains("1 open request") && list.contains("0 open requests"),
+        "{list}"
+    );
+    let folder = other.path().to_str().unwrap();
+    assert!(list.contains(folder), "{list}");
+    let form = hidden(&list, "form");
+    for (form, folder, expected) in [("wrong", folder, 403), (form.as_str(), "/elsewhere", 404)] {
+        let opened = at(&page, "/open", &cookie, &[("form", form), ("folder", folder)]);
+        assert_eq!(opened.status, expected, "{}", opened.body);
+    }
+    let opened = at(&page, "/open", &cookie, &[("form", &form), ("folder", folder)]).body;
+    let link = opened
+        .split_once("<a href=\"http://")
+        .unwrap()
+        .1
+        .split_once('"')
+        .unwrap()
+        .0;
+    let (place, code) = link.split_once("/signin#").unwrap();
+    assert!(place != service.page && place != page, "{link}");
+    let cookie = read_cookie(&at(place, "/signin", "", &[("code", code)]));
+    assert!(at(place, "/", &cookie, &[]).body.contains("Sign out"));
+    assert_eq!(at(place, "/signin", "", &[("code", code)]).status, 401);
+}

@@ -130,8 +130,12 @@ impl Service {
 
     /// Joins the service with a repository. Returns the name of its page, and a code that signs one browser in.
     pub fn join(&self, folder: &Path) -> (String, String) {
-        let order = serde_json::json!({ "folder": folder, "policies": [] }).to_string();
-        let joined = self.call("POST", "/service/join", &order);
+        self.order(&serde_json::json!({ "folder": folder, "policies": [] }))
+    }
+
+    /// Gives the service an order over the Unix socket. Returns the name of the page and the code of its answer.
+    pub fn order(&self, order: &Value) -> (String, String) {
+        let joined = self.call("POST", "/service/join", &order.to_string());
         assert_eq!(joined.status, 200, "{}", joined.body);
         let answer: Value = serde_json::from_str(&joined.body).unwrap();
         let link = answer["link"].as_str().unwrap();
@@ -272,8 +276,18 @@ impl Service {
 
     /// Proposes a diff over the API, and returns its run.
     pub fn propose(&self, diff: &str) -> String {
+        self.propose_at("/api/proposals", diff)
+    }
+
+    /// Proposes a diff in one of several repositories.
+    pub fn propose_in(&self, folder: &Path, diff: &str) -> String {
+        let id = self.host_of_folder(folder).known_repository().unwrap().id;
+        self.propose_at(&format!("/repositories/{id}/api/proposals"), diff)
+    }
+
+    fn propose_at(&self, path: &str, diff: &str) -> String {
         let body = serde_json_text(&[("answer", diff), ("message", "Make add add")]);
-        let proposed = self.call("POST", "/api/proposals", &body);
+        let proposed = self.call("POST", path, &body);
         assert_eq!(proposed.status, 200, "{}", proposed.body);
         let run = proposed.body.split_once("\"run\":\"").unwrap().1;
         run.split_once('"').unwrap().0.to_owned()
