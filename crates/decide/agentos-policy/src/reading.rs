@@ -116,9 +116,13 @@ impl ReadPolicy<'_> {
     #[must_use]
     pub fn cache_key(&self) -> String {
         let open: Vec<String> = self.open.iter().map(ToString::to_string).collect();
-        // Numbers that rules can limit but that the selection of rules does not yet reflect.
-        let numbers = format!("{} {}", self.tool.attempt, self.tool.context_bytes);
-        hash_parts(["agentos reading 1", self.set.sha256(), &open.join(" "), &numbers])
+        let mut rules = self.open.iter().filter_map(|index| self.set.rules().get(*index));
+        // Numbers that a rule limits, which the selection of rules does not reflect. They change with each turn, so only where they count.
+        let numbers = match rules.any(Rule::has_limits) {
+            true => format!("{} {}", self.tool.attempt, self.tool.context_bytes),
+            false => String::new(),
+        };
+        hash_parts(["agentos reading 2", self.set.sha256(), &open.join(" "), &numbers])
     }
 
     fn question(&self, findings: EnumSet<FindingKind>, touches: TouchSet) -> Question<'_> {

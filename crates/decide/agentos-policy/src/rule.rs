@@ -215,6 +215,11 @@ impl Rule {
         self.conditions.action.is_none_or(|of| of.contains(Action::Read))
     }
 
+    /// Returns true if the rule limits a number.
+    pub(crate) fn has_limits(&self) -> bool {
+        self.conditions.limited
+    }
+
     /// Returns true if the rule asks which part of a project a file is.
     pub(crate) fn asks_parts(&self) -> bool {
         self.conditions.touches.is_some() || self.conditions.ecosystems.is_some()

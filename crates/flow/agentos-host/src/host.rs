@@ -11,6 +11,7 @@ use agentos_machine::MachineMonitor;
 
 use crate::environment::Environment;
 use crate::notice::{HostObserver, SharedObserver, SilentObserver};
+use crate::read_judge::ReadAnswers;
 
 /// The context of calls: an environment, a repository folder, and an observer of notices.
 ///
@@ -25,6 +26,8 @@ pub struct Host {
     is_attended: bool,
     /// Looks at the machine at the side, from the first turn that needs them.
     monitor: Arc<OnceLock<Option<MachineMonitor>>>,
+    /// Answers about reads of earlier turns.
+    read_answers: ReadAnswers,
 }
 
 impl Host {
@@ -39,6 +42,7 @@ impl Host {
             observer: SharedObserver(Arc::new(SilentObserver)),
             is_attended: false,
             monitor: Arc::default(),
+            read_answers: ReadAnswers::default(),
         }
     }
 
@@ -93,6 +97,11 @@ impl Host {
     #[must_use]
     pub fn named_repository(&self) -> Option<&Path> {
         self.repository.as_deref()
+    }
+
+    /// Returns the answers about reads of earlier turns, which all clones share.
+    pub(crate) fn read_answers(&self) -> &ReadAnswers {
+        &self.read_answers
     }
 
     /// Returns true if the calls belong to no repository.

@@ -11,7 +11,10 @@
 //! | the text, or the commit, is gone | as above | as above |
 //! | any | one for whom a person gave a leave for this text | yes |
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod answers;
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -23,6 +26,8 @@ use agentos_ledger::{ReadText, Reader, RepositoryReads};
 use agentos_policy::{Effect, ReadPolicy, ToolFacts};
 use agentos_tool::FileRead;
 
+pub(crate) use self::answers::ReadAnswers;
+use self::answers::RulesKey;
 use crate::chat_tools::open_port;
 use crate::host::Host;
 use crate::options::SessionOptions;
@@ -96,7 +101,7 @@ impl<'a> ReadJudge<'a> {
             let of_folder: Vec<(usize, &RepositoryReads)> = of_folder.collect();
             let port = self.find_repository(folder, id);
             let rules = match &port {
-                Some(port) => Some(FolderRules::open(port, &of_folder)?),
+                Some(port) => Some(FolderRules::open(port)?),
                 None => None,
             };
             for (reader, facts) in &self.receivers {
@@ -104,7 +109,7 @@ impl<'a> ReadJudge<'a> {
                     context_bytes: bytes,
                     ..facts.clone()
                 };
-                found.extend(self.judge_reads(rules.as_ref(), (reader, facts), &of_folder));
+                found.extend(self.judge_reads(rules.as_ref(), (reader, facts), &of_folder)?);
             }
         }
         found.sort_by_key(|withheld| withheld.position);
@@ -127,7 +132,7 @@ impl<'a> ReadJudge<'a> {
         rules: Option<&FolderRules<'_>>,
         (reader, facts): (&Reader, ToolFacts),
         reads: &[(usize, &RepositoryReads)],
-    ) -> Vec<WithheldText> {
+    ) -> Result<Vec<WithheldText>, EffectError> {
         let facts = ToolFacts {
             target_ref: rules.map_or(facts.target_ref, |rules| Some(rules.target.refname.clone())),
             ..facts
@@ -140,15 +145,16 @@ impl<'a> ReadJudge<'a> {
             if saw_it && rules.is_none_or(|rules| rules.now.set.sha256() == read.policy) {
                 continue;
             }
+            if let (Some(rules), None) = (rules, &reading) {
+                let past = rules.read_past(reads)?;
+                reading = Some(ReaderRules::new((rules, past), &facts, self.host.read_answers()));
+            }
             for file in &read.files {
                 let text = read.name_text(file);
-                let is_allowed = match rules {
-                    Some(rules) => reading
-                        .get_or_insert_with(|| ReaderRules::new(rules, &facts))
-                        .allow_read(read, file)
-                        .unwrap_or(saw_it),
-                    None => saw_it,
-                };
+                let allowed = reading
+                    .as_ref()
+                    .and_then(|reading| reading.allow_read(read, file));
+                let is_allowed = allowed.unwrap_or(saw_it);
                 let is_left = |leave: &ReadLeave| leave.reader == *reader && leave.texts.contains(&text);
                 if !is_allowed && !self.leaves.iter().any(is_left) {
                     found.push(WithheldText {
@@ -159,15 +165,23 @@ impl<'a> ReadJudge<'a> {
                 }
             }
         }
-        found
+        Ok(found)
     }
 }
 
-/// Rules of one repository: of today's base, and of the bases that were read.
+/// Rules of one repository.
 struct FolderRules<'p> {
     port: &'p RepositoryPort,
     target: TargetInfo,
+    /// Rules of today's base.
     now: Rc<ActivePolicy>,
+    /// What the bases that were read had, once a read needs it: most turns are of the reader that saw everything.
+    past: OnceCell<FolderPast>,
+}
+
+/// What was different in the bases that were read.
+#[derive(Default)]
+struct FolderPast {
     /// Rules of the bases that were read, by commit. `None` for the rules of today's base, which are the same there.
     then: BTreeMap<String, Option<Rc<ActivePolicy>>>,
     /// Commits that are gone.
@@ -177,89 +191,110 @@ struct FolderRules<'p> {
 }
 
 impl<'p> FolderRules<'p> {
-    fn open(port: &'p RepositoryPort, reads: &[(usize, &RepositoryReads)]) -> Result<Self, EffectError> {
+    fn open(port: &'p RepositoryPort) -> Result<Self, EffectError> {
         let target = port.target()?;
-        let now = port.policy(&target)?;
-        let files_now = list_rules(port, &target);
-        let (mut then, mut lost) = (BTreeMap::new(), BTreeSet::new());
+        Ok(Self {
+            port,
+            now: port.policy(&target)?,
+            past: OnceCell::new(),
+            target,
+        })
+    }
+
+    /// Reads what was different in the bases that were read, once.
+    fn read_past(&self, reads: &[(usize, &RepositoryReads)]) -> Result<&FolderPast, EffectError> {
+        if let Some(past) = self.past.get() {
+            return Ok(past);
+        }
+        let files_now = list_rules(self.port, &self.target);
+        let mut past = FolderPast::default();
         let commits: BTreeSet<&str> = reads.iter().map(|(_, read)| read.commit.as_str()).collect();
         for commit in &commits {
             let at = TargetInfo {
                 base_commit: (*commit).to_owned(),
-                ..target.clone()
+                ..self.target.clone()
             };
             // Compiling rules costs more than comparing their texts, and most commits do not change them.
-            match list_rules(port, &at) {
-                None => drop(lost.insert((*commit).to_owned())),
-                files if files == files_now => drop(then.insert((*commit).to_owned(), None)),
-                Some(_) => drop(then.insert((*commit).to_owned(), Some(port.policy(&at)?))),
+            match list_rules(self.port, &at) {
+                None => drop(past.lost.insert((*commit).to_owned())),
+                files if files == files_now => drop(past.then.insert((*commit).to_owned(), None)),
+                Some(_) => drop(
+                    past.then
+                        .insert((*commit).to_owned(), Some(self.port.policy(&at)?)),
+                ),
             }
         }
-        let mut rules = Self {
-            port,
-            now,
-            then,
-            lost,
-            paths: BTreeMap::new(),
-            target,
-        };
         // In the base that was read, a text has the path of the read.
-        if commits.iter().any(|commit| *commit != rules.target.base_commit) {
-            rules.find_paths(reads)?;
+        if commits.iter().any(|commit| *commit != self.target.base_commit) {
+            past.paths = self.find_paths(reads)?;
         }
-        Ok(rules)
+        Ok(self.past.get_or_init(|| past))
     }
 
     /// Finds the paths that the texts have in today's base: a file can have become a withheld one since.
-    fn find_paths(&mut self, reads: &[(usize, &RepositoryReads)]) -> Result<(), EffectError> {
+    fn find_paths(
+        &self,
+        reads: &[(usize, &RepositoryReads)],
+    ) -> Result<BTreeMap<String, Vec<String>>, EffectError> {
+        let mut paths: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let files = reads.iter().flat_map(|(_, read)| &read.files);
         let sought: BTreeSet<&str> = files.flat_map(|file| &file.blobs).map(String::as_str).collect();
         if sought.is_empty() {
-            return Ok(());
+            return Ok(paths);
         }
         let base = self.port.base(&self.target)?;
-        let paths = &mut self.paths;
         walk_files(base.as_ref(), &IgnorePatterns::default(), |path, id| {
             if sought.contains(id.as_str()) {
                 paths.entry(id).or_default().push(path);
             }
-        })
+        })?;
+        Ok(paths)
     }
 }
 
 /// Rules of one repository for one reader, selected once for all reads.
 struct ReaderRules<'r> {
-    rules: &'r FolderRules<'r>,
+    port: &'r RepositoryPort,
+    past: &'r FolderPast,
     now: ReadPolicy<'r>,
-    /// Rules of the bases that were read, by commit, where they are not the rules of today's base.
-    then: BTreeMap<&'r str, ReadPolicy<'r>>,
-    /// Answers about texts, by commit, path and id: a session reads a file again and again.
-    known: HashMap<(String, String, String), Option<bool>>,
+    /// Rules of the bases that were read, by commit, where they are not the rules of today's base, and the key of both.
+    then: BTreeMap<&'r str, (ReadPolicy<'r>, RulesKey)>,
+    /// Key of today's rules alone.
+    key: RulesKey,
+    answers: &'r ReadAnswers,
 }
 
 impl<'r> ReaderRules<'r> {
-    fn new(rules: &'r FolderRules<'r>, facts: &'r ToolFacts) -> Self {
-        let then = rules
-            .then
-            .iter()
-            .filter_map(|(commit, active)| Some((commit.as_str(), active.as_ref()?.set.read_policy(facts))));
+    fn new(
+        (rules, past): (&'r FolderRules<'r>, &'r FolderPast),
+        facts: &'r ToolFacts,
+        answers: &'r ReadAnswers,
+    ) -> Self {
+        let now = rules.now.set.read_policy(facts);
+        let then = past.then.iter().filter_map(|(commit, active)| {
+            let reading = active.as_ref()?.set.read_policy(facts);
+            let key = RulesKey::new(&now, Some(&reading));
+            Some((commit.as_str(), (reading, key)))
+        });
         Self {
-            rules,
-            now: rules.now.set.read_policy(facts),
             then: then.collect(),
-            known: HashMap::new(),
+            port: rules.port,
+            key: RulesKey::new(&now, None),
+            past,
+            now,
+            answers,
         }
     }
 
     /// Returns true if the rules let the reader have a text. `None` if the text or its rules are gone.
-    fn allow_read(&mut self, read: &RepositoryReads, file: &FileRead) -> Option<bool> {
-        if self.rules.lost.contains(&read.commit) {
+    fn allow_read(&self, read: &RepositoryReads, file: &FileRead) -> Option<bool> {
+        if self.past.lost.contains(&read.commit) {
             return None;
         }
         let today = file
             .blobs
             .iter()
-            .filter_map(|id| self.rules.paths.get(id))
+            .filter_map(|id| self.past.paths.get(id))
             .flatten();
         let paths: BTreeSet<&str> = std::iter::once(&file.path)
             .chain(today)
@@ -268,16 +303,7 @@ impl<'r> ReaderRules<'r> {
         let mut is_gone = file.blobs.is_empty();
         for path in paths {
             for id in &file.blobs {
-                let key = (read.commit.clone(), path.to_owned(), id.clone());
-                let answer = match self.known.get(&key) {
-                    Some(answer) => *answer,
-                    None => {
-                        let answer = self.allow_text(&read.commit, path, id);
-                        self.known.insert(key, answer);
-                        answer
-                    }
-                };
-                match answer {
+                match self.allow_text(&read.commit, path, id) {
                     Some(true) => {}
                     Some(false) => return Some(false),
                     None => is_gone = true,
@@ -290,20 +316,29 @@ impl<'r> ReaderRules<'r> {
     /// Returns true if the rules of today and of the commit that was read let the reader have a text under a path. `None` if the text is
     /// needed for the answer, and gone.
     fn allow_text(&self, commit: &str, path: &str, id: &str) -> Option<bool> {
-        let mut is_gone = false;
-        for reading in std::iter::once(&self.now).chain(self.then.get(commit)) {
-            let mut is_missing = false;
+        let then = self.then.get(commit);
+        let key = then.map_or(&self.key, |(_, key)| key);
+        // The id names the text, so the same rules say the same about it in any turn.
+        if let Some(answer) = self.answers.find(key, path, id) {
+            return Some(answer);
+        }
+        let mut is_missing = false;
+        let readings = std::iter::once(&self.now).chain(then.map(|(reading, _)| reading));
+        let is_allowed = readings.into_iter().all(|reading| {
             let effect = reading.read_effect(path, || {
-                let text = self.rules.port.repo().blob_content(id, LARGEST_TEXT);
-                is_missing = text.is_none();
+                let text = self.port.repo().blob_content(id, LARGEST_TEXT);
+                is_missing |= text.is_none();
                 text.unwrap_or_default()
             });
-            if effect != Effect::Allow {
-                return Some(false);
-            }
-            is_gone |= is_missing;
+            effect == Effect::Allow
+        });
+        match (is_allowed, is_missing) {
+            (true, true) => return None,
+            // A rule may say something else about the text than about no text.
+            (false, true) => {}
+            (_, false) => self.answers.keep(key, path, id, is_allowed),
         }
-        (!is_gone).then_some(true)
+        Some(is_allowed)
     }
 }
 

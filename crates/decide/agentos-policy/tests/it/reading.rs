@@ -101,6 +101,21 @@ fn the_key_of_a_reading_is_another_where_answers_may_be_others() {
     let key = |tool: &agentos_policy::ToolFacts| set.read_policy(tool).cache_key();
     assert_eq!(key(&local()), key(&local()));
     assert_ne!(key(&local()), key(&cloud()));
+    // The context of a session grows with each turn, and counts where a rule limits it.
+    let grown = |tool: agentos_policy::ToolFacts| agentos_policy::ToolFacts {
+        context_bytes: tool.context_bytes + 1,
+        ..tool
+    };
+    assert_eq!(key(&local()), key(&grown(local())));
+    let limited = PolicySet::load(&[agentos_policy::PolicySource {
+        layer: agentos_policy::Layer::User,
+        name: "ours.toml".to_owned(),
+        text: "version = 1\n[[rule]]\nid = \"ours.large\"\neffect = \"deny\"\nwhy = \"too much\"\naction = [\"read\"]\nover_context_bytes = 9\n".to_owned(),
+    }])
+    .unwrap();
+    let key = |tool: &agentos_policy::ToolFacts| limited.read_policy(tool).cache_key();
+    assert_ne!(key(&local()), key(&grown(local())));
+    let key = |tool: &agentos_policy::ToolFacts| set.read_policy(tool).cache_key();
     let narrowed = PolicySet::builtin().unwrap().with_hooks_path(Some("hooks"));
     assert_ne!(key(&local()), narrowed.read_policy(&local()).cache_key());
 }

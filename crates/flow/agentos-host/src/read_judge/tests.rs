@@ -3,7 +3,7 @@
 mod canary;
 mod measure;
 
-use agentos_testkit::repo::{TestRepo, move_path, remove_file};
+use agentos_testkit::repo::{TestRepo, move_path, remove_file, write_file};
 use agentos_tool::ExecutionMode;
 
 use super::*;
@@ -149,6 +149,37 @@ fn a_reader_of_the_same_name_is_judged_as_it_is_now() {
         ..far()
     };
     assert_eq!(fixture.withheld_from(&[redirected], &[]), ["private/plan.txt"]);
+}
+
+#[test]
+fn an_answer_of_an_earlier_turn_ends_with_what_it_depended_on() {
+    let fixture = ReadFixture::new(&["open.txt"]);
+    let withheld = |model: &ModelFacts| fixture.withheld_from(std::slice::from_ref(model), &[]);
+    let other = ModelFacts {
+        provider: "other".to_owned(),
+        ..near()
+    };
+    // Decided and kept for each reader, twice.
+    for model in [far(), other.clone(), far(), other.clone()] {
+        assert_eq!(withheld(&model), [""; 0]);
+    }
+    let own = "ours.toml";
+    let rules = fixture.repo.path().join(".agentos/policy").join(own);
+    let stricter = POLICY
+        .replace("private/**", "open.txt")
+        .replace("private/a", "open.txt");
+    write_file(&rules, &stricter);
+    fixture.repo.commit_all("Withhold it");
+    assert_eq!(withheld(&far()), ["open.txt"]);
+    assert_eq!(withheld(&other), [""; 0]);
+    write_file(&rules, POLICY);
+    fixture.repo.commit_all("As before");
+    assert_eq!(withheld(&far()), [""; 0]);
+    // The text has another path in today's base.
+    fixture.repo.git(&["mv", "open.txt", "private/open.txt"]);
+    fixture.repo.commit_all("Move");
+    assert_eq!(withheld(&far()), ["open.txt"]);
+    assert_eq!(withheld(&other), [""; 0]);
 }
 
 #[test]

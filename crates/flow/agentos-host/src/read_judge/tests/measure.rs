@@ -83,19 +83,25 @@ fn the_reads_of_a_long_session_are_decided_again() {
             ("another local model", other.clone(), 0),
             ("a model of a cloud", far(), private),
         ] {
-            let mut least = f64::INFINITY;
-            for _ in 0..ROUNDS {
+            let judge = |host: &Host| {
                 let began = processor_time();
-                let found = ReadJudge::new(&fixture.host, [&model], &[])
-                    .list_withheld(&reads)
-                    .unwrap();
+                let found = ReadJudge::new(host, [&model], &[]).list_withheld(&reads).unwrap();
                 let took = began
                     .zip(processor_time())
                     .map_or(f64::NAN, |(began, ended)| ended - began);
                 assert_eq!(found.len(), withheld, "{what}");
-                least = least.min(took);
+                took
+            };
+            let (mut first, mut later) = (f64::INFINITY, f64::INFINITY);
+            for _ in 0..ROUNDS {
+                // A host of its own knows no answers yet, as in a process that has just been started.
+                let host = Host::new(fixture.host.environment().clone());
+                first = first.min(judge(&host));
+                later = later.min(judge(&host));
             }
-            println!("{count} reads, {base}, {what}: {least:.2} ms of processor time");
+            println!(
+                "{count} reads, {base}, {what}: {first:.2} ms of processor time in the first turn, {later:.2} ms later"
+            );
         }
     }
 }
