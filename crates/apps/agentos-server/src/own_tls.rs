@@ -48,7 +48,7 @@ const NO_NAME: &str = "agentos.invalid";
 /// Address that no machine has, for the same reason.
 const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// What is kept over a restart.
+/// State that is kept over a restart.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeptAuthority {

@@ -195,7 +195,7 @@ async fn serve(
     Ok(())
 }
 
-/// Listens at the addresses of devices for which the service itself speaks TLS. Returns what the user is told about them.
+/// Listens at the addresses of devices for which the service itself speaks TLS. Returns the lines about them for the user.
 async fn listen_for_devices(door: &Arc<ServiceDoor>) -> Result<Vec<String>, EffectError> {
     let places = door.devices();
     let Some(authority) = &places.authority else {

@@ -175,11 +175,11 @@ struct FolderRules<'p> {
     target: TargetInfo,
     /// Rules of today's base.
     now: Rc<ActivePolicy>,
-    /// What the bases that were read had, once a read needs it: most turns are of the reader that saw everything.
+    /// Facts of the bases that were read, once a read needs them: most turns are of the reader that saw everything.
     past: OnceCell<FolderPast>,
 }
 
-/// What was different in the bases that were read.
+/// Facts of the bases that were read.
 #[derive(Default)]
 struct FolderPast {
     /// Rules of the bases that were read, by commit. `None` for the rules of today's base, which are the same there.
@@ -201,7 +201,7 @@ impl<'p> FolderRules<'p> {
         })
     }
 
-    /// Reads what was different in the bases that were read, once.
+    /// Reads the facts of the bases that were read, once.
     fn read_past(&self, reads: &[(usize, &RepositoryReads)]) -> Result<&FolderPast, EffectError> {
         if let Some(past) = self.past.get() {
             return Ok(past);

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
-use agentos_testkit::http::{RawAnswer, send_bytes};
+use agentos_testkit::http::{RawAnswer, begin_request, send_bytes};
 use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::closed_port;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -53,7 +53,7 @@ fn send_tls(place: &str, trusted: &[Vec<u8>], request: &str) -> Option<RawAnswer
         .with_no_client_auth();
     let name = place.rsplit_once(':').unwrap().0.to_owned();
     let connection = ClientConnection::new(Arc::new(config), ServerName::try_from(name).unwrap()).unwrap();
-    let mut stream = StreamOwned::new(connection, std::net::TcpStream::connect(place).unwrap());
+    let mut stream = StreamOwned::new(connection, begin_request(place, b"").unwrap());
     stream.write_all(request.as_bytes()).ok()?;
     let mut bytes = Vec::new();
     // The service closes the connection after its answer.

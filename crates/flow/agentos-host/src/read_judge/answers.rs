@@ -3,8 +3,8 @@
 //! Owns: their number, and what an answer depends on: the rules that are selected for the reader as it is now, the path, and the id of the
 //! text. Never: keeps an answer that was given because a text or a commit is gone, or one over the end of the process.
 //!
-//! A changed policy, profile, address or base selects other rules, or has other paths and ids, so no entry needs to be removed. What is
-//! asked with other rules is decided anew.
+//! A changed policy, profile, address or base selects other rules, or has other paths and ids, so no entry needs to be removed. A question with
+//! other rules is decided again.
 
 use std::collections::HashMap;
 use std::rc::Rc;
