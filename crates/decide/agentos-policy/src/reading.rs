@@ -3,6 +3,8 @@
 //! Owns: the answer of [`PolicySet::decide_read`] without its reasons, usually at the cost of matching the name.
 //! Never: looks at content that cannot change the answer.
 
+use std::collections::BTreeSet;
+
 use agentos_landing::RepoPath;
 
 use crate::digest::hash_parts;
@@ -48,12 +50,23 @@ impl PolicySet {
         }
     }
 
-    /// Returns the files whose readers alone may read the file at `path`, besides those whom the rules about `path` name.
-    pub(crate) fn same_readers_of(&self, path: &str) -> &[RepoPath] {
+    /// Returns the files whose readers alone may read the file at `path`, besides those whom the rules about `path` name: a copy of a copy has
+    /// the readers of the first text too.
+    pub(crate) fn same_readers_of(&self, path: &str) -> Vec<&RepoPath> {
+        let mut found: Vec<&RepoPath> = Vec::new();
         if self.same_readers.is_empty() {
-            return &[];
+            return found;
         }
-        self.same_readers.get(&fold_name(path)).map_or(&[], Vec::as_slice)
+        // Files can be copies of each other, so each name is followed once.
+        let (mut seen, mut next) = (BTreeSet::new(), vec![fold_name(path)]);
+        while let Some(name) = next.pop() {
+            let of = self.same_readers.get(&name).into_iter().flatten();
+            if seen.insert(name) {
+                found.extend(of.clone());
+                next.extend(of.map(|of| fold_name(of.as_str())));
+            }
+        }
+        found
     }
 
     pub(crate) fn has_same_readers(&self) -> bool {

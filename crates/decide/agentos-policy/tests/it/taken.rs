@@ -207,9 +207,14 @@ fn a_further_reason_makes_a_decision_stricter_only() {
 fn a_file_has_the_readers_of_another_one() {
     let text = "version = 1\n[[rule]]\nid = \"private\"\neffect = \"deny\"\nwhy = \"w\"\naction = [\"read\"]\n\
                 paths = [\"private/**\"]\nexecution_mode = \"cloud\"\n\
-                [[same_readers]]\npath = \"docs/Notes.md\"\nof = \"private/plan.txt\"\n";
+                [[same_readers]]\npath = \"docs/Notes.md\"\nof = \"private/plan.txt\"\n\
+                [[same_readers]]\npath = \"copy.md\"\nof = \"docs/notes.md\"\n\
+                [[same_readers]]\npath = \"docs/notes.md\"\nof = \"copy.md\"\n";
     let set = PolicySet::load(&[source(Layer::User, "kept.toml", text)]).unwrap();
     for (path, tool, effect) in [
+        // A copy of a copy, and copies of each other.
+        ("copy.md", cloud(), Effect::Deny),
+        ("copy.md", local(), Effect::Allow),
         ("docs/notes.md", cloud(), Effect::Deny),
         ("docs/notes.md", local(), Effect::Allow),
         ("docs/other.md", cloud(), Effect::Allow),
