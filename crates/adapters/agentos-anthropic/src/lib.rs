@@ -9,6 +9,7 @@ mod adapter;
 mod blocks;
 mod cache;
 mod messages;
+mod thinking;
 
 pub use adapter::AnthropicService;
 pub use messages::MessagesWire;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::blocks::write_messages;
 use crate::cache::mark_repeated;
+use crate::thinking::ask_thinking;
 
 /// Maximum tokens of an answer if no limit is set, because this wire requires `max_tokens`.
 const DEFAULT_LIMIT: u64 = 8192;
@@ -19,12 +20,14 @@ const TOOL_PROMPT_TOKENS: u64 = 1_024;
 const WINDOW_IS_FULL: &str = "model_context_window_exceeded";
 
 /// Fields that a server may refuse.
-const OPTIONAL: [OptionalField; 5] = [
+const OPTIONAL: [OptionalField; 7] = [
     OptionalField::new("temperature"),
     OptionalField::new("top_p"),
     OptionalField::new("stop_sequences"),
     OptionalField::new("tool_choice"),
+    OptionalField::inside("output_config", "effort").asks_thinking(),
     OptionalField::new("output_config"),
+    OptionalField::new("thinking").asks_thinking(),
 ];
 
 /// Wire of Anthropic's messages.
@@ -55,19 +58,32 @@ impl Wire for MessagesWire {
                 body.insert("tool_choice".to_owned(), choice);
             }
         }
-        // Newer models answer 400 to any `temperature` or `top_p`, so neither is sent unless it is set.
-        if let Some(temperature) = job.temperature {
+        let thinking = ask_thinking(job, limit);
+        let thinks = thinking.as_ref().is_some_and(|ask| ask.thinks);
+        // Newer models answer 400 to any `temperature` or `top_p`, so neither is sent unless it is set. No model that is asked to think
+        // takes another temperature (platform.claude.com/docs/en/build-with-claude/extended-thinking).
+        if let Some(temperature) = job.temperature.filter(|_| !thinks) {
             body.insert("temperature".to_owned(), temperature.into());
         }
-        if let Some(top_p) = job.top_p {
+        if let Some(top_p) = job.top_p.filter(|_| !thinks) {
             body.insert("top_p".to_owned(), top_p.into());
         }
         if !job.stop.is_empty() {
             body.insert("stop_sequences".to_owned(), json!(job.stop));
         }
+        let mut output = Map::new();
         if let Some(schema) = &job.chat.answer_schema {
-            let format = json!({"format": {"type": "json_schema", "schema": schema}});
-            body.insert("output_config".to_owned(), format);
+            output.insert(
+                "format".to_owned(),
+                json!({"type": "json_schema", "schema": schema}),
+            );
+        }
+        if let Some(ask) = thinking {
+            body.insert("thinking".to_owned(), ask.field);
+            output.extend(ask.effort.map(|effort| ("effort".to_owned(), effort.into())));
+        }
+        if !output.is_empty() {
+            body.insert("output_config".to_owned(), output.into());
         }
         mark_repeated(&mut body, job.chat.cache, job.stable_messages);
         Value::Object(body)

@@ -4,19 +4,20 @@
 
 use agentos_generic_http::{AnswerPiece, Fault, ModelRequest, OptionalField, Reason, Wire};
 use agentos_model::{CallPiece, ChatPiece, ThoughtPiece, ToolChoice, WireAbilities};
-use agentos_tool::{FinishReason, Usage};
+use agentos_tool::{FinishReason, ThinkingLevel, Usage};
 use serde_json::{Map, Value, json};
 
 use crate::contents::write_contents;
 
 /// Fields that a server may refuse.
-const OPTIONAL: [OptionalField; 7] = [
+const OPTIONAL: [OptionalField; 8] = [
     OptionalField::inside("generationConfig", "maxOutputTokens").limit(None),
     OptionalField::inside("generationConfig", "temperature"),
     OptionalField::inside("generationConfig", "topP"),
     OptionalField::inside("generationConfig", "seed"),
     OptionalField::inside("generationConfig", "stopSequences"),
     OptionalField::inside("generationConfig", "responseJsonSchema"),
+    OptionalField::inside("generationConfig", "thinkingConfig").asks_thinking(),
     // Gateways for older models do not know it, and a model without it decides by itself.
     OptionalField::new("toolConfig"),
 ];
@@ -46,6 +47,10 @@ impl Wire for ContentWire {
         if let Some(schema) = job.chat.answer_schema.clone() {
             config.insert("responseMimeType".to_owned(), "application/json".into());
             config.insert("responseJsonSchema".to_owned(), schema);
+        }
+        if let Some(level) = job.thinking {
+            let value = write_thinking(level, job.model.unwrap_or_default());
+            config.insert("thinkingConfig".to_owned(), value);
         }
         let mut body = Map::new();
         if let Some(system) = &job.chat.system {
@@ -135,6 +140,32 @@ impl Wire for ContentWire {
             result_images: false,
             max_id_bytes: 64,
         }
+    }
+}
+
+/// Tokens of brief and of long thinking for models with a budget: 24,576 is the most that all of them take.
+const BUDGETS: (u64, u64) = (1_024, 24_576);
+
+/// Returns the setting of thinking.
+///
+/// Models before Gemini 3 take a number of tokens, where 0 means no thinking; newer models take a level, of which `minimal` is the
+/// least and unknown to the Pro models (ai.google.dev/gemini-api/docs/thinking).
+fn write_thinking(level: ThinkingLevel, model: &str) -> Value {
+    let has_budget = ["gemini-1", "gemini-2"]
+        .iter()
+        .any(|family| model.contains(family));
+    let least = match model.contains("pro") {
+        true => "low",
+        false => "minimal",
+    };
+    match (level, has_budget) {
+        (ThinkingLevel::Off, true) => json!({"thinkingBudget": 0}),
+        (ThinkingLevel::Low, true) => json!({"thinkingBudget": BUDGETS.0, "includeThoughts": true}),
+        (ThinkingLevel::High, true) => json!({"thinkingBudget": BUDGETS.1, "includeThoughts": true}),
+        (ThinkingLevel::Off, false) => json!({"thinkingLevel": least}),
+        (ThinkingLevel::Low, false) => json!({"thinkingLevel": "low", "includeThoughts": true}),
+        (ThinkingLevel::High, false) => json!({"thinkingLevel": "high", "includeThoughts": true}),
+        (ThinkingLevel::On, _) => json!({"includeThoughts": true}),
     }
 }
 

@@ -174,6 +174,9 @@ impl<'a, S: Service> HttpChat<'a, S> {
         }
         let max_tokens = job.max_tokens;
         let mut warnings = ask.notes.clone();
+        if settings.thinking.is_some() && !ask.wire.asks_thinking() {
+            warnings.push("this server's API has no field for thinking, so the model decides".to_owned());
+        }
         warnings.extend(prepared.notices);
         // A profile may state the model's maximum, while the server has loaded it with a shorter context. The server's own
         // number takes precedence.
@@ -384,6 +387,7 @@ impl Server {
                 [] => &settings.stop,
                 stop => stop,
             },
+            thinking: settings.thinking,
         }
     }
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 use agentos_net::Response;
 use serde_json::Value;
 
-pub(crate) use class::FailureClass;
+pub(crate) use class::{FailureClass, THINKING};
 use codes::FailureCodes;
 
 /// Maximum characters of the words that are searched for a class. They are untrusted and may be long.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentos_tool::SendingSize;
 use serde_json::{Map, Value};
 
+use crate::failure::THINKING;
 use crate::{Fault, OptionalField, StatedFact};
 
 /// Fields that one server has refused, for as long as the adapter lives.
@@ -55,7 +56,8 @@ impl RefusedFields {
         };
         let field = optional.iter().find(|field| {
             let is_named = path.split('.').any(|step| step.eq_ignore_ascii_case(field.name));
-            is_named && holder(body, field).is_some_and(|holder| holder.contains_key(field.name))
+            let is_meant = is_named || (field.asks_thinking && path == THINKING);
+            is_meant && holder(body, field).is_some_and(|holder| holder.contains_key(field.name))
         })?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The other name was refused before: the server takes neither.
@@ -162,6 +164,24 @@ mod tests {
             (next, size.output_tokens),
             (json!({"model": "m", "options": {}}), None)
         );
+    }
+
+    #[test]
+    fn a_server_that_does_not_think_is_asked_without_the_field_of_its_wire() {
+        let fields = [
+            OptionalField::new("format"),
+            OptionalField::new("think").asks_thinking(),
+        ];
+        let mut body = json!({"model": "m", "format": {}, "think": true});
+        let (_, mut size) = request();
+        let mut fault = Fault::from(Reason::Rejected);
+        fault.stated = Some(StatedFact::Field(THINKING.to_owned()));
+        let said = RefusedFields::default().learn(&fault, &mut body, &mut size, &fields);
+        assert_eq!(
+            said.as_deref(),
+            Some("the server does not take `think`: it is left out")
+        );
+        assert_eq!(body, json!({"model": "m", "format": {}}));
     }
 
     #[test]

@@ -44,6 +44,7 @@ impl PlainServer {
             stream: false,
             max_tokens: Some(1),
             temperature: None,
+            thinking: None,
             top_p: None,
             seed: None,
             stop: &[],

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use agentos_tool::{Ability, Constrain, DiffQuality, ExecutionMode, KeyObstacle, Secret, ToolCapabilities};
+use agentos_tool::{
+    Ability, Constrain, DiffQuality, ExecutionMode, KeyObstacle, Secret, ThinkingLevel, ToolCapabilities,
+};
 
 /// Model name that means "the model that the server has loaded".
 pub const ANY_MODEL: &str = "local-model";
@@ -51,6 +53,8 @@ pub struct ServerSettings {
     pub seed: Option<u64>,
     /// Texts at which an answer ends; sent only if there are any.
     pub stop: Vec<String>,
+    /// Thinking to ask for. `None` to send no such field.
+    pub thinking: Option<ThinkingLevel>,
     /// Names of optional fields that requests leave out.
     pub omit: Vec<String>,
     /// Format to which the server is asked to constrain the answer.
@@ -85,6 +89,7 @@ impl ServerSettings {
             top_p: None,
             seed: None,
             stop: Vec::new(),
+            thinking: None,
             omit: Vec::new(),
             constrain: Constrain::Off,
             context_window: None,

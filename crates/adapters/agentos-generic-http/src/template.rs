@@ -12,8 +12,8 @@ use crate::{AnswerPiece, Fault, ModelRequest, Reason, Wire};
 #[derive(Debug, Clone, PartialEq)]
 pub struct TemplateWire {
     /// JSON in whose strings `{{prompt}}`, `{{system}}`, `{{user}}` and `{{model}}` are replaced. A string that consists of
-    /// `{{model}}`, `{{max_tokens}}`, `{{temperature}}`, `{{top_p}}`, `{{seed}}` or `{{stop}}` alone becomes that value, and
-    /// its field is left out if there is no value.
+    /// `{{model}}`, `{{max_tokens}}`, `{{temperature}}`, `{{top_p}}`, `{{seed}}`, `{{thinking}}` or `{{stop}}` alone becomes that
+    /// value, and its field is left out if there is no value.
     pub request: Value,
     /// JSON pointer (RFC 6901) to the answer's text.
     pub answer: String,
@@ -29,7 +29,12 @@ impl Wire for TemplateWire {
     }
 
     fn limit_sent(&self, job: &ModelRequest<'_>) -> Option<u64> {
-        job.max_tokens.filter(|_| has_limit(&self.request))
+        job.max_tokens
+            .filter(|_| has_place(&self.request, "{{max_tokens}}"))
+    }
+
+    fn asks_thinking(&self) -> bool {
+        has_place(&self.request, "{{thinking}}")
     }
 
     fn read_answer(&self, body: &Value) -> Result<AnswerPiece, Fault> {
@@ -60,12 +65,12 @@ impl Wire for TemplateWire {
     }
 }
 
-/// Returns true if a request of the template contains the limit on the answer.
-fn has_limit(template: &Value) -> bool {
+/// Returns true if a string of the template consists of this placeholder.
+fn has_place(template: &Value, place: &str) -> bool {
     match template {
-        Value::String(text) => text == "{{max_tokens}}",
-        Value::Array(items) => items.iter().any(has_limit),
-        Value::Object(fields) => fields.values().any(has_limit),
+        Value::String(text) => text == place,
+        Value::Array(items) => items.iter().any(|item| has_place(item, place)),
+        Value::Object(fields) => fields.values().any(|field| has_place(field, place)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -98,6 +103,7 @@ fn single_placeholder(text: &str, job: &ModelRequest<'_>) -> Option<Option<Value
         "{{temperature}}" => job.temperature.map(Value::from),
         "{{top_p}}" => job.top_p.map(Value::from),
         "{{seed}}" => job.seed.map(Value::from),
+        "{{thinking}}" => job.thinking.map(|level| level.as_str().into()),
         "{{stop}}" => (!job.stop.is_empty()).then(|| job.stop.to_vec().into()),
         _ => return None,
     })

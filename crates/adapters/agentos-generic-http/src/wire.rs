@@ -3,7 +3,7 @@
 //! Owns: the input and output types of a wire. Never: sends anything.
 
 use agentos_model::{ChatMessage, ChatPiece, ChatRequest, WireAbilities};
-use agentos_tool::{FinishReason, ToolTask, Usage};
+use agentos_tool::{FinishReason, ThinkingLevel, ToolTask, Usage};
 use serde_json::Value;
 
 use crate::Fault;
@@ -40,6 +40,8 @@ pub struct ModelRequest<'a> {
     pub seed: Option<u64>,
     /// Texts at which the answer ends; sent only if there are any.
     pub stop: &'a [String],
+    /// Sent only when set, by wires that have a field for it.
+    pub thinking: Option<ThinkingLevel>,
 }
 
 /// Piece of an answer, from one event or a complete document.
@@ -89,6 +91,8 @@ pub struct OptionalField {
     pub other_name: Option<&'static str>,
     /// True if it limits the tokens of an answer.
     pub is_limit: bool,
+    /// True if it asks for thinking, which servers refuse in words of their own.
+    pub asks_thinking: bool,
 }
 
 impl OptionalField {
@@ -100,6 +104,7 @@ impl OptionalField {
             inside: None,
             other_name: None,
             is_limit: false,
+            asks_thinking: false,
         }
     }
 
@@ -109,6 +114,15 @@ impl OptionalField {
         Self {
             inside: Some(parent),
             ..Self::new(name)
+        }
+    }
+
+    /// Makes the field that asks for thinking.
+    #[must_use]
+    pub const fn asks_thinking(self) -> Self {
+        Self {
+            asks_thinking: true,
+            ..self
         }
     }
 
@@ -136,6 +150,11 @@ pub trait Wire: Send + Sync {
     /// Returns the most tokens that the vendor adds to such a request and bills, although no byte of the body has them.
     fn added_tokens(&self, _job: &ModelRequest<'_>) -> u64 {
         0
+    }
+
+    /// Returns true if a request of this wire can ask for thinking.
+    fn asks_thinking(&self) -> bool {
+        self.optional_fields().iter().any(|field| field.asks_thinking)
     }
 
     /// Returns the fields of a request that a server may refuse without a loss of the conversation.

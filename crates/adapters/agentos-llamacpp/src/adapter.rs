@@ -229,7 +229,9 @@ impl Service for LlamaCppService {
             };
             let ask = match mode {
                 LlamaCppMode::OpenAi => {
-                    let wire = ChatWire::new(LimitField::MaxTokens).with_grammar(grammar);
+                    let wire = ChatWire::new(LimitField::MaxTokens)
+                        .with_grammar(grammar)
+                        .with_template(true);
                     PreparedTask::new(ChatWire::url_below(&root.join("v1")), Arc::new(wire), model)
                 }
                 LlamaCppMode::Completion => {

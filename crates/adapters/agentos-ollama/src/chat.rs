@@ -9,7 +9,7 @@ use agentos_model::{
     CallPiece, ChatMessage, ChatPiece, ChatRole, ImageData, MessagePart, ThoughtPiece, ToolChoice,
     WireAbilities,
 };
-use agentos_tool::{FinishReason, Usage};
+use agentos_tool::{FinishReason, ThinkingLevel, Usage};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -18,9 +18,10 @@ use std::collections::BTreeMap;
 pub(crate) const DEFAULT_LIMIT: u64 = 4096;
 
 /// Fields that a server may refuse.
-const OPTIONAL: [OptionalField; 6] = [
+const OPTIONAL: [OptionalField; 7] = [
     OptionalField::new("truncate"),
     OptionalField::new("format"),
+    OptionalField::new("think").asks_thinking(),
     OptionalField::inside("options", "temperature"),
     OptionalField::inside("options", "top_p"),
     OptionalField::inside("options", "seed"),
@@ -73,6 +74,9 @@ impl Wire for OllamaWire {
             }
             if let Some(schema) = &job.chat.answer_schema {
                 body.insert("format".to_owned(), schema.clone());
+            }
+            if let Some(level) = job.thinking {
+                body.insert("think".to_owned(), write_thinking(level));
             }
             // The wire has no choice of tools: without tools the model calls none, which is the nearest to `Never`.
             if !job.chat.tools.is_empty() && job.chat.tool_choice != ToolChoice::Never {
@@ -153,6 +157,15 @@ impl Wire for OllamaWire {
             result_images: false,
             max_id_bytes: usize::MAX,
         }
+    }
+}
+
+/// Returns the value of `think`: a switch, or a level for models that have levels (docs.ollama.com/capabilities/thinking).
+fn write_thinking(level: ThinkingLevel) -> Value {
+    match level {
+        ThinkingLevel::Off => false.into(),
+        ThinkingLevel::On => true.into(),
+        ThinkingLevel::Low | ThinkingLevel::High => level.as_str().into(),
     }
 }
 

@@ -9,7 +9,7 @@ use agentos_generic_http::{
     ServerHints, Service, SideOffer, Wire,
 };
 use agentos_net::HttpUrl;
-use agentos_tool::{Ability, BoxFuture, ToolCapabilities};
+use agentos_tool::{Ability, BoxFuture, ExecutionMode, ToolCapabilities};
 use serde_json::Value;
 
 use crate::{ChatWire, LimitField, ModelList, ResponsesWire};
@@ -164,10 +164,11 @@ impl Service for OpenAiService {
                 // The wire requires a model, so without a name the list decides, as in the probe.
                 None => self.probe_model(call).await?.model.unwrap_or_default(),
             };
+            let is_own_server = call.server.settings().execution_mode == ExecutionMode::Local;
             let (url, wire): (HttpUrl, Arc<dyn Wire>) = match self.api {
                 OpenAiApi::Chat => (
                     ChatWire::url_below(call.base),
-                    Arc::new(ChatWire::new(self.limit)),
+                    Arc::new(ChatWire::new(self.limit).with_template(is_own_server)),
                 ),
                 OpenAiApi::Responses => (ResponsesWire::url_below(call.base), Arc::new(ResponsesWire)),
             };

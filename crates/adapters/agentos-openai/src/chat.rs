@@ -8,7 +8,7 @@ use agentos_generic_http::{
 };
 use agentos_model::{ChatPiece, ThoughtPiece, ToolChoice, WireAbilities};
 use agentos_net::HttpUrl;
-use agentos_tool::{FinishReason, Usage};
+use agentos_tool::{FinishReason, ThinkingLevel, Usage};
 use serde_json::{Map, Value, json};
 
 use crate::messages::write_messages;
@@ -32,7 +32,7 @@ impl LimitField {
 }
 
 /// Fields that a server may refuse.
-const OPTIONAL: [OptionalField; 10] = [
+const OPTIONAL: [OptionalField; 12] = [
     OptionalField::new("stream_options"),
     OptionalField::new("max_tokens").limit(Some("max_completion_tokens")),
     OptionalField::new("max_completion_tokens").limit(Some("max_tokens")),
@@ -43,6 +43,8 @@ const OPTIONAL: [OptionalField; 10] = [
     OptionalField::new("tool_choice"),
     OptionalField::new("response_format"),
     OptionalField::new("grammar"),
+    OptionalField::new("reasoning_effort").asks_thinking(),
+    OptionalField::new("chat_template_kwargs").asks_thinking(),
 ];
 
 /// Wire of OpenAI's chat completions.
@@ -52,6 +54,8 @@ pub struct ChatWire {
     grammar: Option<String>,
     /// False if the server has no format of its own for any JSON object.
     has_json_mode: bool,
+    /// True if the server writes the prompt by the model's own template, whose variables a request can set.
+    has_template: bool,
 }
 
 impl ChatWire {
@@ -62,7 +66,15 @@ impl ChatWire {
             limit,
             grammar: None,
             has_json_mode: true,
+            has_template: false,
         }
+    }
+
+    /// Asks for thinking by the variables of the model's template too, for servers of a user's own models.
+    #[must_use]
+    pub fn with_template(mut self, has_template: bool) -> Self {
+        self.has_template = has_template;
+        self
     }
 
     /// Asks for any JSON object by a schema, for LM Studio: it refuses the format `json_object` (lmstudio-bug-tracker, issue 189).
@@ -137,6 +149,12 @@ impl Wire for ChatWire {
         if let Some(grammar) = &self.grammar {
             body.insert("grammar".to_owned(), grammar.as_str().into());
         }
+        if let Some(level) = job.thinking {
+            body.insert("reasoning_effort".to_owned(), level.effort().into());
+            if self.has_template {
+                body.insert("chat_template_kwargs".to_owned(), template_variables(level));
+            }
+        }
         Value::Object(body)
     }
 
@@ -169,6 +187,19 @@ impl Wire for ChatWire {
             max_id_bytes: 40,
         }
     }
+}
+
+/// Returns the variables by which templates switch thinking. A template ignores a variable that it does not read.
+///
+/// Qwen's templates read `enable_thinking`, those of DeepSeek and Granite `thinking` (vLLM's page "Reasoning Outputs"), and that of
+/// gpt-oss `reasoning_effort`. vLLM, SGLang and llama.cpp pass them on.
+fn template_variables(level: ThinkingLevel) -> Value {
+    let is_on = level != ThinkingLevel::Off;
+    let mut variables = json!({"enable_thinking": is_on, "thinking": is_on});
+    if is_on && let Some(variables) = variables.as_object_mut() {
+        variables.insert("reasoning_effort".to_owned(), level.effort().into());
+    }
+    variables
 }
 
 fn write_choice(choice: &ToolChoice) -> Option<Value> {

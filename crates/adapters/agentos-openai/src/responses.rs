@@ -25,7 +25,7 @@ use agentos_tool::{FinishReason, Usage};
 use serde_json::{Map, Value, json};
 
 /// Fields that a server may refuse.
-const OPTIONAL: [OptionalField; 7] = [
+const OPTIONAL: [OptionalField; 8] = [
     OptionalField::new("include"),
     OptionalField::new("store"),
     OptionalField::new("max_output_tokens").limit(None),
@@ -33,6 +33,7 @@ const OPTIONAL: [OptionalField; 7] = [
     OptionalField::new("top_p"),
     OptionalField::new("tool_choice"),
     OptionalField::new("text"),
+    OptionalField::new("reasoning").asks_thinking(),
 ];
 
 /// Wire of OpenAI's responses.
@@ -76,6 +77,8 @@ impl Wire for ResponsesWire {
             }
         });
         set("text", format);
+        let effort = job.thinking.map(|level| json!({"effort": level.effort()}));
+        set("reasoning", effort);
         Value::Object(body)
     }
 

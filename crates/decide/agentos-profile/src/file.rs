@@ -2,7 +2,7 @@
 //!
 //! Owns: the names and types of the fields, and the position and hint of a mistake. Never: fills in a default.
 
-use agentos_tool::{Constrain, DiffQuality, EditFormat, ExecutionMode};
+use agentos_tool::{Constrain, DiffQuality, EditFormat, ExecutionMode, ThinkingLevel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +115,7 @@ pub struct HttpFile {
     /// Path below the base URL to which a task is sent.
     pub path: String,
     /// Request: JSON in whose strings `{{prompt}}` (or `{{system}}` and `{{user}}`) and `{{model}}` are replaced. A string
-    /// that consists of `{{model}}`, `{{max_tokens}}`, `{{temperature}}`, `{{top_p}}`, `{{seed}}` or `{{stop}}` alone becomes
+    /// that consists of `{{model}}`, `{{max_tokens}}`, `{{temperature}}`, `{{top_p}}`, `{{seed}}`, `{{thinking}}` or `{{stop}}` alone becomes
     /// that value; its field is left out if there is no value.
     pub request: serde_json::Value,
     /// JSON pointer to the answer's text, such as `/choices/0/text`.
@@ -173,6 +173,9 @@ pub struct ParamsFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16))]
     pub stop: Option<Vec<String>>,
+    /// Thinking that the model is asked for. Default: the server decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingLevel>,
 }
 
 /// Declared abilities. An ability that is left out is unknown.

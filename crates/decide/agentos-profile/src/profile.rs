@@ -7,7 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use agentos_tool::{BaseUrl, Constrain, EditFormat, ExecutionMode, KeyObstacle, Secret, ToolCapabilities};
+use agentos_tool::{
+    BaseUrl, Constrain, EditFormat, ExecutionMode, KeyObstacle, Secret, ThinkingLevel, ToolCapabilities,
+};
 
 use crate::{AdapterKind, HttpFile, LeftOutFields, LimitField, Mode, PoolFile, PriceFile, ProgramFile};
 
@@ -57,6 +59,9 @@ pub struct Params {
     pub seed: Option<u64>,
     /// Texts at which the answer ends.
     pub stop: Vec<String>,
+    /// Thinking that the model is asked for. `None` if the server decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingLevel>,
 }
 
 /// Time limits of a call, in seconds.

@@ -469,6 +469,8 @@ fn pick_params(
         stop: stop
             .map(|value| note_origin(origins, "params.stop", value))
             .unwrap_or_default(),
+        thinking: pick_param(stack, |params| params.thinking)
+            .map(|value| note_origin(origins, "params.thinking", value)),
     })
 }
 

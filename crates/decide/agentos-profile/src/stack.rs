@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use agentos_tool::Secret;
+use agentos_tool::{Secret, ThinkingLevel};
 
 use crate::repository::{LeftOutFields, ProviderOwner, admit_profile};
 use crate::{
-    Origin, ProfileError, ProfileFile, ProfileLayers, TimeoutsFile, builtin_profiles, env_names, file,
+    Origin, ParamsFile, ProfileError, ProfileFile, ProfileLayers, TimeoutsFile, builtin_profiles, env_names,
+    file,
 };
 
 /// Value with its origin.
@@ -136,6 +137,8 @@ pub struct ProfileFlags {
     pub timeouts: TimeoutsFile,
     /// Number of times that a failed call is sent again.
     pub retries: Option<u32>,
+    /// `--thinking`.
+    pub thinking: Option<ThinkingLevel>,
     /// Key from `--api-key` or standard input.
     pub api_key: Option<Secret>,
     /// `--send-key`: allows sending a key to an address that it was not stored for.
@@ -149,6 +152,10 @@ fn above_files(provider: &str, layers: &ProfileLayers) -> Vec<(Origin, ProfileFi
         model: layers.flags.model.clone(),
         timeout_seconds: layers.flags.timeout_seconds,
         timeouts: Some(layers.flags.timeouts),
+        params: layers.flags.thinking.map(|level| ParamsFile {
+            thinking: Some(level),
+            ..ParamsFile::default()
+        }),
         ..ProfileFile::default()
     };
     let names = env_names(provider);

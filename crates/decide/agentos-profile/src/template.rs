@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::HttpFile;
 
 /// Placeholders of a request.
-const PLACES: [&str; 9] = [
+const PLACES: [&str; 10] = [
     "prompt",
     "system",
     "user",
@@ -16,6 +16,7 @@ const PLACES: [&str; 9] = [
     "temperature",
     "top_p",
     "seed",
+    "thinking",
     "stop",
 ];
 

@@ -174,6 +174,7 @@ impl StoreBatch<'_> {
             repository,
             // No list and no search asks for them.
             toolboxes: _,
+            thinking: _,
         } = settings;
         self.batch
             .prepare_cached(

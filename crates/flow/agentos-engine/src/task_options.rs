@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use agentos_tool::EditFormat;
+use agentos_tool::{EditFormat, ThinkingLevel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub struct TaskOptions {
     /// Edit format that overrides the profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit_format: Option<EditFormat>,
+    /// Thinking that the model was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingLevel>,
     /// Program and its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,

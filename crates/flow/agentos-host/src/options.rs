@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use agentos_executor::TargetSpec;
 use agentos_profile::TimeoutsFile;
-use agentos_tool::EditFormat;
+use agentos_tool::{EditFormat, ThinkingLevel};
 
 use crate::provider_kind::ProviderKind;
 
@@ -124,6 +124,8 @@ pub struct ProviderOverrides {
     pub timeouts: TimeoutsFile,
     /// Number of times that a failed call is sent again. `None` for the adapter's usual number.
     pub retries: Option<u32>,
+    /// Thinking that the model is asked for.
+    pub thinking: Option<ThinkingLevel>,
     /// Leave out the repository's profile of the provider. The members of a pool are as its owner set them, wherever they are asked.
     pub without_repository: bool,
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use agentos_api::{ProfileReport, ShownValue};
 use agentos_profile::{Origin, ProgramFile, ResolvedProfile};
+use agentos_tool::ThinkingLevel;
 use serde_json::Value;
 
 /// Lists the values of a profile with their origins.
@@ -43,6 +44,7 @@ pub(crate) fn describe_profile(provider: &str, resolved: &ResolvedProfile) -> Pr
             "params.max_tokens" => profile.params.max_tokens.into(),
             "params.seed" => profile.params.seed.into(),
             "params.stop" => profile.params.stop.clone().into(),
+            "params.thinking" => profile.params.thinking.map(ThinkingLevel::as_str).into(),
             other => match other.strip_prefix("capabilities.") {
                 Some(ability) => capabilities.get(ability).cloned().unwrap_or_default(),
                 None => Value::Null,

@@ -57,6 +57,7 @@ pub(crate) fn record_options(
         seconds: list_seconds(over, spec.check.as_ref(), explore),
         max_output_tokens: spec.provider.max_output_tokens,
         edit_format: spec.provider.edit_format,
+        thinking: over.thinking,
         command: spec.program.command.clone(),
         wordless: spec.task.is_none(),
         readable: spec.program.readable.iter().map(name_path).collect(),
@@ -128,6 +129,7 @@ pub(crate) fn restore_task(
                 model: options.model.clone(),
                 timeout_seconds: seconds("timeout"),
                 retries: None,
+                thinking: options.thinking,
                 timeouts: TimeoutsFile {
                     connect_seconds: seconds("connect"),
                     first_byte_seconds: seconds("first-byte"),

@@ -157,6 +157,7 @@ fn server_settings(
         top_p: profile.params.top_p,
         seed: profile.params.seed,
         stop: profile.params.stop.clone(),
+        thinking: profile.params.thinking,
         omit: profile.omit.clone(),
         constrain: profile.constrain,
         context_window: stated_window(profile).map(|window| window.tokens),

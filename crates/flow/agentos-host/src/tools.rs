@@ -257,6 +257,7 @@ impl Tools {
                 timeout_seconds: over.timeout_seconds,
                 timeouts: over.timeouts,
                 retries: over.retries,
+                thinking: over.thinking,
                 api_key: None,
                 send_key: over.send_key,
             },

@@ -2,7 +2,7 @@
 //!
 //! Owns: the shapes of these events. Never: contains the text of a conversation.
 
-use agentos_tool::RunId;
+use agentos_tool::{RunId, ThinkingLevel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,9 @@ pub struct SessionSettings {
     /// Names of the toolboxes that models are offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toolboxes: Vec<String>,
+    /// Thinking that models are asked for. `None` if the profile decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingLevel>,
 }
 
 impl SessionSettings {

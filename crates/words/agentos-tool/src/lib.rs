@@ -23,6 +23,7 @@ mod result;
 mod secret;
 mod sending;
 mod task;
+mod thinking;
 mod toolbox;
 
 pub use adapter::{Adapter, BoxFuture, NoProgress, Progress, ProgressSink};
@@ -47,4 +48,5 @@ pub use result::{
 pub use secret::Secret;
 pub use sending::{FreeGate, MOST_TOKENS, SendGate, SendingSize};
 pub use task::{ContextFile, EditFormat, FileOutline, FilePart, OutlineLine, TaskLimits, ToolTask};
+pub use thinking::ThinkingLevel;
 pub use toolbox::{TOOLBOX_PROTOCOL, ToolDescription, ToolboxMessage, ToolboxRequest};

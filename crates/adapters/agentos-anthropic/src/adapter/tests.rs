@@ -207,6 +207,7 @@ fn the_request_says_what_was_set_and_no_more() {
             top_p: None,
             seed: None,
             stop: &[],
+            thinking: None,
         })
     };
     let plain = body(&task, None);

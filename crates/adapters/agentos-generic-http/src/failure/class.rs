@@ -184,6 +184,22 @@ pub(super) fn classify(failure: &ServerFailure, status: Option<u16>) -> FailureC
     }
 }
 
+/// Name of any field that asks for thinking, for refusals that do not name the field.
+pub(crate) const THINKING: &str = "thinking";
+
+/// Phrases by which servers refuse to think, or a level of it: Ollama, Anthropic and Gemini, in this order.
+const REFUSED_THINKING: [&str; 9] = [
+    "does not support thinking",
+    "think value ",
+    "thinking is not supported",
+    "thinking.type",
+    "does not support the effort parameter",
+    "thinking level",
+    "thinking_level",
+    "thinking budget",
+    "thinking mode",
+];
+
 /// Returns the path of the field that the server does not take. `None` if the failure is about something else.
 fn find_field(failure: &ServerFailure, status: Option<u16>) -> Option<String> {
     const CODES: [&str; 4] = [
@@ -218,6 +234,9 @@ fn find_field(failure: &ServerFailure, status: Option<u16>) -> Option<String> {
         && let Some(param) = failure.codes.param()
     {
         return Some(param.to_owned());
+    }
+    if REFUSED_THINKING.iter().any(|phrase| failure.mentions(phrase)) {
+        return Some(THINKING.to_owned());
     }
     let before = BEFORE
         .iter()

@@ -53,6 +53,8 @@ fn the_words_of_every_server_reach_the_user_with_advice_that_fits() {
     let failures = failures.iter().filter(|oddity| oddity.status >= 400);
     let table: Vec<String> = failures.map(shown).collect();
     insta::assert_snapshot!(table.join("\n"), @r#"
+    anthropic/only-adaptive-thinking: [rejected] `127.0.0.1:1` rejected the request: thinking.type.enabled is not supported for this model. Use thinking.type.adaptive and output_config.effort to control thinking behavior.
+      leave `thinking` out of the requests: name it in `omit` in the profile of `server`
     anthropic/prompt-too-long: [context-length] the task does not fit the context window of the model: prompt is too long: 207543 tokens > 200000 maximum
       give fewer or smaller files, or load the model with more than its 200000 tokens of context; the profile of `server` can state the window
     anthropic/spend-limit: [quota] `127.0.0.1:1` accepts the key, but its credit or budget is used up: You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.
@@ -93,6 +95,8 @@ fn the_words_of_every_server_reach_the_user_with_advice_that_fits() {
       give fewer or smaller files, or load the model with more than its 32768 tokens of context; the profile of `server` can state the window
     ollama/hourly-limit: [quota] `127.0.0.1:1` accepts the key, but its credit or budget is used up: you have reached your hourly usage limit, please upgrade to continue
       try again in 60 minutes, or use another provider
+    ollama/no-thinking: [rejected] `127.0.0.1:1` rejected the request: "llama3.2:1b" does not support thinking
+      leave `thinking` out of the requests: name it in `omit` in the profile of `server`
     openai/insufficient-quota: [quota] `127.0.0.1:1` accepts the key, but its credit or budget is used up: You exceeded your current quota, please check your plan and billing details.
       add credit, or use another provider
     openai/other-name-of-the-limit: [rejected] `127.0.0.1:1` rejected the request: Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.

@@ -18,6 +18,7 @@ fn places_are_filled_and_empty_fields_left_out() {
         temperature: None,
         top_p: None,
         seed: None,
+        thinking: None,
         stop: &[],
     };
     let wire = TemplateWire {

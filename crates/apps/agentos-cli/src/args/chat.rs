@@ -5,9 +5,10 @@
 use std::path::PathBuf;
 
 use agentos_host::{CallNames, EffectError, ProviderChoice};
+use agentos_tool::ThinkingLevel;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::tool::OverrideFlags;
+use super::tool::{OverrideFlags, parse_thinking};
 use crate::app::App;
 
 /// Examples of `chat`.
@@ -143,9 +144,15 @@ pub struct ChatFlags {
     /// System prompt; that of a session holds from now on
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
+    /// Ask the model to think, where its server has a field for it: on, off, low or high [default: that of the session, else the
+    /// profile's]
+    ///
+    /// Without a level, it shows the thinking, as `--show-thinking` does.
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "show", value_parser = parse_thinking_flag)]
+    pub thinking: Option<ThinkingFlag>,
     /// Show the model's thinking on standard error
     #[arg(long)]
-    pub thinking: bool,
+    pub show_thinking: bool,
     /// Show answers as they are, without styles for their Markdown
     #[arg(long)]
     pub plain: bool,
@@ -359,7 +366,31 @@ pub struct ChatSendArgs {
     pub toolboxes: Vec<String>,
 }
 
+/// Value of `--thinking`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThinkingFlag {
+    /// The thinking that the model is asked for.
+    Level(ThinkingLevel),
+    /// The flag without a value, which was the name of `--show-thinking`.
+    Show,
+}
+
+fn parse_thinking_flag(text: &str) -> Result<ThinkingFlag, String> {
+    if text == "show" {
+        return Ok(ThinkingFlag::Show);
+    }
+    parse_thinking(text)
+        .map(ThinkingFlag::Level)
+        .map_err(|levels| format!("{levels}; `--show-thinking` shows the thinking"))
+}
+
 impl ChatFlags {
+    /// Returns true if the model's thinking is shown.
+    #[must_use]
+    pub fn shows_thinking(&self) -> bool {
+        self.show_thinking || self.thinking == Some(ThinkingFlag::Show)
+    }
+
     /// Returns the provider of the flags, else this one, else the one that the user has chosen as the default.
     ///
     /// # Errors
@@ -374,10 +405,21 @@ impl ChatFlags {
             remembered,
         };
         let choice = complete_choice(app, named, &self.over, self.max_output_tokens)?;
-        Ok(ProviderChoice {
+        let mut choice = ProviderChoice {
             needs: self.needs.clone(),
             ..choice
-        })
+        };
+        choice.overrides.thinking = self.thinking_level();
+        Ok(choice)
+    }
+
+    /// Returns the thinking that the model is asked for. `None` if the flag names no level.
+    #[must_use]
+    pub fn thinking_level(&self) -> Option<ThinkingLevel> {
+        match self.thinking? {
+            ThinkingFlag::Level(level) => Some(level),
+            ThinkingFlag::Show => None,
+        }
     }
 }
 

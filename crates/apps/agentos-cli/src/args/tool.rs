@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use agentos_host::{
     AdapterKind, CallNames, EffectError, KeyStore, ProviderChoice, ProviderOverrides, Recording, TimeoutsFile,
 };
+use agentos_tool::ThinkingLevel;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::app::App;
@@ -47,6 +48,9 @@ pub struct ProviderFlags {
     /// Maximum number of tokens in the answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_output_tokens: Option<u64>,
+    /// Ask the model to think, where its server has a field for it: on, off, low or high [default: the profile's]
+    #[arg(long, value_name = "LEVEL", value_parser = parse_thinking)]
+    pub thinking: Option<ThinkingLevel>,
     /// Edit format to request instead of the profile's; landing reads every format
     #[arg(long, value_enum, value_name = "FORM")]
     pub edit_format: Option<EditFormatArg>,
@@ -361,7 +365,10 @@ impl ProviderFlags {
     pub fn complete_choice(&self, app: &App) -> Result<ProviderChoice, EffectError> {
         let choice = ProviderChoice {
             replay: self.replay.clone().map(Recording::File),
-            overrides: (&self.over).into(),
+            overrides: ProviderOverrides {
+                thinking: self.thinking,
+                ..(&self.over).into()
+            },
             max_output_tokens: self.max_output_tokens,
             edit_format: self.edit_format.map(Into::into),
             needs: self.needs.clone(),
@@ -373,6 +380,14 @@ impl ProviderFlags {
         };
         app.host.read_settings()?.complete_for(&app.host, named, choice)
     }
+}
+
+/// Reads a level of thinking.
+///
+/// # Errors
+/// Fails if there is no such level.
+pub fn parse_thinking(text: &str) -> Result<ThinkingLevel, String> {
+    ThinkingLevel::parse(text).ok_or_else(|| "the levels are on, off, low and high".to_owned())
 }
 
 impl From<&OverrideFlags> for ProviderOverrides {
@@ -389,6 +404,7 @@ impl From<&OverrideFlags> for ProviderOverrides {
                 total_seconds: flags.total_timeout,
             },
             retries: None,
+            thinking: None,
             without_repository: false,
         }
     }

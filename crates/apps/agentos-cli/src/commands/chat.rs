@@ -207,7 +207,7 @@ impl AnswerLook {
     /// Reads the flags.
     pub fn from_flags(flags: &ChatFlags) -> Self {
         Self {
-            thinking: flags.thinking,
+            thinking: flags.shows_thinking(),
             plain: flags.plain,
             whole: false,
         }

@@ -9,11 +9,12 @@ use agentos_host::{
     SessionState, WindowGauge, find_turn_fault,
 };
 use agentos_ledger::TurnEnd;
-use agentos_tool::RunId;
+use agentos_tool::{RunId, ThinkingLevel};
 
 use crate::app::{App, Done, usage_error};
 use crate::args::chat::{ChatTalkArgs, complete_choice};
 use crate::args::land::UndoArgs;
+use crate::args::tool::parse_thinking;
 use crate::commands::chat::AnswerLook;
 use crate::commands::chat_input::{TalkInput, TypedMessage};
 use crate::commands::chat_sessions::write_export;
@@ -42,6 +43,7 @@ pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
         app,
         args,
         choice: args.flags.complete_choice(app, remembered.as_deref())?,
+        flag_level: args.flags.thinking_level(),
         proposed: None,
         gauge: None,
         images: Vec::new(),
@@ -79,6 +81,8 @@ struct Talk<'a> {
     app: &'a App,
     args: &'a ChatTalkArgs,
     choice: ProviderChoice,
+    /// Thinking that `--thinking` asks for. `None` if the session decides.
+    flag_level: Option<ThinkingLevel>,
     /// Run of the last proposal. `None` if nothing was proposed since the conversation was opened.
     proposed: Option<RunId>,
     /// Images of the next message.
@@ -138,6 +142,7 @@ impl Talk<'_> {
                 conversation.set_system(Some(rest))?;
                 self.note("the system prompt holds from the next turn on");
             }
+            CommandWord::Thinking => self.set_thinking(conversation, rest)?,
             CommandWord::Pin if rest.is_empty() => {
                 return Err(usage_error("there is no text to pin").hint("type `/pin TEXT`"));
             }
@@ -169,6 +174,7 @@ impl Talk<'_> {
         if self.choice.origin != ChoiceOrigin::Named {
             // The default may have changed since the last message.
             self.choice = self.args.flags.complete_choice(self.app, None)?;
+            self.choice.overrides.thinking = self.flag_level;
             agree_to_default(self.app, conversation, &mut self.choice)?;
         }
         let message = conversation.make_message(text, &self.images)?;
@@ -220,10 +226,33 @@ impl Talk<'_> {
         settings.model = choice.overrides.model.clone();
         conversation.change_settings(settings)?;
         self.choice = choice;
+        self.choice.overrides.thinking = self.flag_level;
         self.note(&format!(
             "{} answers from the next turn on",
             self.describe_choice()
         ));
+        Ok(())
+    }
+
+    fn set_thinking(&mut self, conversation: &mut Conversation, word: &str) -> Result<(), EffectError> {
+        let mut settings = conversation.state().settings().clone();
+        if word.is_empty() {
+            let level = self.choice.overrides.thinking.or(settings.thinking);
+            self.note(&match level {
+                Some(level) => format!("models are asked for thinking: {}", level.as_str()),
+                None => "the profile decides if models are asked for thinking".to_owned(),
+            });
+            return Ok(());
+        }
+        settings.thinking = match word {
+            "default" => None,
+            word => Some(parse_thinking(word).map_err(usage_error)?),
+        };
+        // The command is newer than the flag.
+        self.flag_level = None;
+        self.choice.overrides.thinking = None;
+        conversation.change_settings(settings)?;
+        self.note("the level of thinking holds from the next turn on");
         Ok(())
     }
 

@@ -13,6 +13,8 @@ pub enum CommandWord {
     Model,
     /// Sets or shows the system prompt.
     System,
+    /// Sets the thinking that models are asked for.
+    Thinking,
     /// Pins a text.
     Pin,
     /// Adds an image to the next message.
@@ -88,6 +90,12 @@ pub const GROUPS: &[(&str, &[ChatCommand])] = &[
                 "system",
                 "TEXT",
                 "set the system prompt; without a text, show it",
+            ),
+            command(
+                CommandWord::Thinking,
+                "thinking",
+                "LEVEL",
+                "ask models to think: `on`, `off`, `low`, `high`, or `default` for what the profile says",
             ),
             command(
                 CommandWord::Pin,
@@ -262,27 +270,28 @@ mod tests {
 
     #[test]
     fn the_help_has_all_commands_in_groups() {
-        insta::assert_snapshot!(format_help().join("\n"), @r#"
+        insta::assert_snapshot!(format_help().join("\n"), @r"
         Conversation
-          /model NAME     answer with another model or provider, as in `/model openai/gpt-4o`
-          /system TEXT    set the system prompt; without a text, show it
-          /pin TEXT       send this text word for word in every turn
-          /image FILE     send this image with the next message
-          /retry          ask the last question again; both answers stay
-          /compact        have the model summarize all messages, to free the window
-          /clear          begin with an empty window; earlier messages stay readable
-          /title TEXT     give the session a title
-          /export [FILE]  write the session as Markdown, or JSON if the name ends in `.json`
-          /exit           leave; the session stays
+          /model NAME      answer with another model or provider, as in `/model openai/gpt-4o`
+          /system TEXT     set the system prompt; without a text, show it
+          /thinking LEVEL  ask models to think: `on`, `off`, `low`, `high`, or `default` for what the profile says
+          /pin TEXT        send this text word for word in every turn
+          /image FILE      send this image with the next message
+          /retry           ask the last question again; both answers stay
+          /compact         have the model summarize all messages, to free the window
+          /clear           begin with an empty window; earlier messages stay readable
+          /title TEXT      give the session a title
+          /export [FILE]   write the session as Markdown, or JSON if the name ends in `.json`
+          /exit            leave; the session stays
         Repository
-          /tools on|off   let the model read this repository and propose changes, or not; `/tools NAME` offers a toolbox, `/tools -NAME` no more
-          /land [RUN]     show the proposed change, and land it if you agree
-          /undo           undo the change that `/land` landed last
+          /tools on|off    let the model read this repository and propose changes, or not; `/tools NAME` offers a toolbox, `/tools -NAME` no more
+          /land [RUN]      show the proposed change, and land it if you agree
+          /undo            undo the change that `/land` landed last
         Numbers
-          /status         show the session: model, messages, pins, tokens and cost
-          /cost           show what the session cost, by model
-          /context        show how the model's window is filled
-          /help           show these commands
-        "#);
+          /status          show the session: model, messages, pins, tokens and cost
+          /cost            show what the session cost, by model
+          /context         show how the model's window is filled
+          /help            show these commands
+        ");
     }
 }

@@ -92,13 +92,48 @@ fn the_text_goes_to_standard_output_and_the_rest_to_standard_error() {
         body["messages"],
         json!([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello"}])
     );
-    let thought = send(&cli, &server, &["Hello", "--thinking"]);
-    assert_eq!(thought.stdout, "Good day.\n");
-    assert!(thought.stderr.starts_with("Hm.\nWell\n"), "{thought}");
+    // `--thinking` without a level is the flag's older name.
+    for flag in ["--show-thinking", "--thinking"] {
+        let thought = send(&cli, &server, &["Hello", flag]);
+        assert_eq!(thought.stdout, "Good day.\n");
+        assert!(thought.stderr.starts_with("Hm.\nWell\n"), "{thought}");
+    }
     let quiet = send(&cli, &server, &["Hello", "--quiet"]);
     assert_eq!(
         (quiet.stdout.as_str(), quiet.stderr.as_str()),
         ("Good day.\n", "")
+    );
+}
+
+#[test]
+fn thinking_is_asked_for_as_the_flag_or_the_session_says() {
+    let server = server_with(&[text("Good day."), end("stop")]);
+    let cli = agentos();
+    let session = ["Hello", "-c", "s"];
+    send(&cli, &server, &["Hello", "--thinking", "low"]);
+    send(&cli, &server, &session);
+    let typed = cli.run_with_input(&["chat", "-c", "s"], b"/thinking high\n/thinking\n");
+    assert!(
+        typed
+            .unwrap()
+            .stderr
+            .contains("models are asked for thinking: high")
+    );
+    send(&cli, &server, &session);
+    send(&cli, &server, &[&session[..], &["--thinking", "off"]].concat());
+    let asked = server
+        .requests()
+        .into_iter()
+        .map(|request| request.json()["reasoning_effort"].clone());
+    assert_eq!(
+        asked.collect::<Vec<_>>(),
+        [json!("low"), json!(null), json!("high"), json!("none")]
+    );
+    let wrong = send(&cli, &server, &["--thinking", "Hello"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong.stderr.contains("`--show-thinking` shows the thinking"),
+        "{wrong}"
     );
 }
 

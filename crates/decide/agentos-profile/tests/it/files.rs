@@ -153,8 +153,8 @@ fn mistakes_name_the_place_and_what_was_meant() {
     x.json:1:40: unknown variant `lm-studio`, expected one of `openai`, `lmstudio`, `llamacpp`, `ollama`, `anthropic`, `gemini`, `generic-http`, `agent`, `acp`, `tool`, `toolbox`, `mcp`, `pool` [did you mean `lmstudio`?]
     x.json:1:38: unknown variant `completion`, expected one of `llamacpp_completion`, `openai_compatible`, `openai_responses` [-]
     x.json:1:39: invalid value: integer `-1`, expected a whole number of 0 or more [-]
-    x.json:1:41: unknown field `temprature`, expected one of `temperature`, `top_p`, `max_tokens`, `seed`, `stop` [did you mean `temperature`?]
-    x.json:1:30: invalid length 0, expected an object with 5 elements [-]
+    x.json:1:41: unknown field `temprature`, expected one of `temperature`, `top_p`, `max_tokens`, `seed`, `stop`, `thinking` [did you mean `temperature`?]
+    x.json:1:30: invalid length 0, expected an object with 6 elements [-]
     x.json:1:40: invalid type: string "a", expected a list [-]
     x.json:1:61: unknown variant `remote`, expected `local` or `cloud` [-]
     "#);

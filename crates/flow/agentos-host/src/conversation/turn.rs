@@ -41,14 +41,17 @@ impl Conversation {
     /// If the provider cannot be asked at all, or the turn cannot be recorded. Every other end is in the finished turn.
     pub async fn take_turn(&mut self, spec: TurnSpec<'_>) -> Result<FinishedTurn, EffectError> {
         let mut cancel = spec.cancel;
-        self.follow_default(&spec.provider)?;
+        let mut spec_provider = spec.provider;
+        let level = self.state.settings().thinking;
+        spec_provider.overrides.thinking = spec_provider.overrides.thinking.or(level);
+        self.follow_default(&spec_provider)?;
         let query = PoolQuery {
             message: spec.message.text(),
             images: count_images(&spec.message),
             tools: usize::from(self.state.settings().repository.is_some()),
             ..PoolQuery::default()
         };
-        let mut pool = PoolTurn::begin(&self.host, &spec.provider, query)?;
+        let mut pool = PoolTurn::begin(&self.host, &spec_provider, query)?;
         if let Some(pool) = &mut pool {
             pool.add_history(self.count_history_chars()?);
         }
@@ -58,9 +61,9 @@ impl Conversation {
                 None => None,
             };
             let attempt = Attempt {
-                provider: pinned.as_ref().map_or(&spec.provider, |pinned| &pinned.provider),
+                provider: pinned.as_ref().map_or(&spec_provider, |pinned| &pinned.provider),
                 choice: pinned.as_ref().map(|pinned| pinned.record.clone()),
-                spec_provider: &spec.provider,
+                spec_provider: &spec_provider,
                 message: spec.message.clone(),
                 limits: spec.limits,
                 // What a server repeats of a key is not kept.

@@ -111,6 +111,7 @@ pub(super) fn write_request(wire: &dyn Wire, provider: &str, chat: &ChatRequest)
         top_p: None,
         seed: None,
         stop: &[],
+        thinking: None,
     })
 }
 
