@@ -45,6 +45,21 @@ pub struct PoolChoice {
     pub uncertain: Vec<RefusedMember>,
     /// Members that do not fit, each with its reason.
     pub refused: Vec<RefusedMember>,
+    /// Model that was unloaded because of the choice. `None` if nothing was to be unloaded. Not a part of a replay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unloaded: Option<UnloadedModel>,
+}
+
+/// Model that a switch to a smaller member unloaded, or failed to unload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnloadedModel {
+    /// Alias of the member that the switch left.
+    pub alias: String,
+    /// Model, as in `ollama/qwen3`.
+    pub model: String,
+    /// Reason why the model is still loaded, in words. `None` if it was unloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// Member that does not fit, or of which that is not certain.
@@ -118,6 +133,7 @@ pub fn make_choice(
         reason,
         uncertain: describe_all(uncertain),
         refused: describe_all(refused),
+        unloaded: None,
         input,
     })
 }

@@ -21,7 +21,9 @@ mod fault;
 mod import;
 
 pub use chain::{ChainPlaces, MOST_HOPS, advise_alias, check_places, check_pool, list_chain, name_alias};
-pub use choice::{ChoiceReplay, PoolChoice, RefusedMember, make_choice, replay_choice, replay_with};
+pub use choice::{
+    ChoiceReplay, PoolChoice, RefusedMember, UnloadedModel, make_choice, replay_choice, replay_with,
+};
 pub use failover::{FailedAttempt, FailoverStep, StopReason, is_passed_on, next_step};
 pub use fault::PoolFault;
 pub use import::{ImportedLimit, ImportedPool, LimitShare, SkippedMember, read_pool};

@@ -58,6 +58,10 @@ pub struct PoolFile {
     /// True if a conversation loads the member of its first turn when it is opened, before the first message. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<bool>,
+    /// True if a switch of the selector `resources` to a smaller member unloads the model of the member that it leaves, where the server
+    /// can unload. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unload: Option<bool>,
     /// Report of a change to another member: in a notice, or only in the records. Default: `notice`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify: Option<PoolNotify>,

@@ -21,6 +21,7 @@ mod program;
 mod stats;
 mod succession;
 mod turn;
+mod unload;
 
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;

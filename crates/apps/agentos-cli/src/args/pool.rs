@@ -78,7 +78,7 @@ pub enum PoolVerb {
     Select(PoolSelectArgs),
     /// Ask the servers of a pool's members, and show each ability with its source
     Detect(PoolNameArgs),
-    /// Show calls, success, latency, tokens and cost of each member, from the ledger
+    /// Show calls, success, latency, tokens and cost of each member, from the ledger, and the switches between members
     Stats(PoolStatsArgs),
     /// Add a member to a pool, and make the pool if there is none
     Add(PoolAddArgs),

@@ -4,7 +4,7 @@
 
 use agentos_host::{
     ChoiceReplay, ListedPool, NeedOrigin, PoolAbilities, PoolChoice, PoolImport, PoolList, PoolStatistics,
-    RefusedMember, describe_calls,
+    RefusedMember, SwitchReport, describe_calls,
 };
 
 use super::{count_noun, format_columns};
@@ -166,7 +166,31 @@ pub fn format_statistics(report: &PoolStatistics) -> String {
             },
         ]
     }));
-    format_columns(&rows)
+    let table = format_columns(&rows);
+    let switches = report.switches.iter().map(describe_switch);
+    match report.switches.is_empty() {
+        true => table,
+        false => format!("{table}\nswitches:\n{}", switches.collect::<String>()),
+    }
+}
+
+fn describe_switch(switch: &SwitchReport) -> String {
+    let unloaded = switch.unloaded.as_ref().map(|unloaded| match &unloaded.failure {
+        None => format!("; {} unloaded", escape::line(&unloaded.model)),
+        Some(failure) => format!(
+            "; {} not unloaded: {}",
+            escape::line(&unloaded.model),
+            escape::line(failure)
+        ),
+    });
+    format!(
+        "  {}  {} -> {}  {}{}\n",
+        switch.at,
+        escape::line(&switch.from),
+        escape::line(&switch.to),
+        escape::line(&switch.reason),
+        unloaded.unwrap_or_default()
+    )
 }
 
 /// Describes an imported pool.

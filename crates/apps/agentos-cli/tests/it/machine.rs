@@ -522,6 +522,50 @@ fn a_switch_is_told_unless_the_pool_wants_silence() {
 }
 
 #[test]
+fn a_switch_down_unloads_what_it_leaves_only_if_its_pool_says_so() {
+    for unload in [true, false] {
+        let cli = agentos();
+        let fake = loadable();
+        fake.is_loaded.store(true, Ordering::SeqCst);
+        let small = FakeServer::start(|_| answer_chat("small")).unwrap();
+        let file = script(&cli, &[(0, 2)]);
+        let cli = cli.env("AGENTOS_MACHINE_SCRIPT", file);
+        add_pool(&cli, "http://127.0.0.1:1", &small.url());
+        let big =
+            json!({ "adapter": "lmstudio", "base_url": format!("{}/v1", fake.server.url()), "model": "a" });
+        add_profile(&cli, "big", &big);
+        let path = cli.home().join(".config/agentos/profiles/duo.json");
+        let mut profile: Value = serde_json::from_slice(&read_file(&path)).unwrap();
+        profile["pool"]["unload"] = json!(unload);
+        profile["pool"]["members"][0]["model"] = json!("big/a");
+        write_file(&path, profile.to_string());
+        // The member that answered last.
+        let state = json!({ "running": "large" });
+        write_file(
+            &cli.home().join(".local/state/agentos/machine/pools/duo.json"),
+            state.to_string(),
+        );
+        let (code, turn) = call(
+            &cli,
+            SchemaName::ChatTurn,
+            &["chat", "send", "-c", "talk", "-p", "duo", "hi"],
+        );
+        assert_eq!((code, &turn["answer"]), (Some(0), &json!("small")), "{turn}");
+        assert_eq!(fake.is_loaded.load(Ordering::SeqCst), !unload);
+        let (_, stats) = call(&cli, SchemaName::PoolStats, &["pool", "stats", "-p", "duo"]);
+        let unloaded = match unload {
+            true => json!({ "alias": "large", "model": "big/a" }),
+            false => Value::Null,
+        };
+        assert_eq!(turn["turn"]["choice"]["unloaded"], unloaded, "{turn}");
+        assert_eq!(stats["switches"][0]["unloaded"], unloaded, "{stats}");
+        let shown = cli.run(&["pool", "stats", "-p", "duo"]).unwrap();
+        assert!(shown.stdout.contains("large -> small"), "{shown}");
+        assert_eq!(shown.stdout.contains("; big/a unloaded"), unload, "{shown}");
+    }
+}
+
+#[test]
 fn a_conversation_loads_a_model_ahead_only_if_its_pool_says_so() {
     for preload in [true, false] {
         let cli = agentos();

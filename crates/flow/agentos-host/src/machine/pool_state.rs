@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use agentos_generic_http::MemoryState;
 use agentos_machine::MachineMonitor;
-use agentos_pool::PoolChoice;
+use agentos_pool::{PoolChoice, UnloadedModel};
 use agentos_select::{MachineFacts, MachineLook};
 use agentos_tool::{BoxFuture, ExecutionMode, Timestamp};
 use schemars::JsonSchema;
@@ -26,6 +26,8 @@ use crate::tools::make_server_tool;
 
 /// Looks that are kept.
 const MOST_LOOKS: usize = 64;
+/// Switches that are kept.
+const MOST_SWITCHES: usize = 50;
 /// Most lines of a script that are read for one look.
 const MOST_LINES: usize = 10_000;
 /// Largest file, in bytes.
@@ -45,6 +47,8 @@ pub(crate) struct PoolState {
     pub looks: Vec<MachineLook>,
     /// Last switch.
     pub last_switch: Option<SwitchReport>,
+    /// Switches, the oldest first.
+    pub switches: Vec<SwitchReport>,
 }
 
 /// Switch of a pool from one member to another.
@@ -62,6 +66,9 @@ pub struct SwitchReport {
     pub at: Timestamp,
     /// Time of the switch, in milliseconds of the looks at the machine.
     pub at_ms: u64,
+    /// Model that the switch unloaded. `None` if nothing was to be unloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unloaded: Option<UnloadedModel>,
 }
 
 /// Collects what a choice of this pool needs to know about the machine. `None` if the machine's memory is not known.
@@ -161,12 +168,33 @@ pub(crate) fn remember_choice(host: &Host, choice: &PoolChoice) -> Option<Switch
                 reason: choice.reason.clone().unwrap_or_default(),
                 at: clock::now(),
                 at_ms: machine.looks.last().map_or(0, |look| look.at_ms),
+                unloaded: None,
             });
             state.last_switch.clone_from(&switched);
+            state.switches.extend(switched.clone());
+            let surplus = state.switches.len().saturating_sub(MOST_SWITCHES);
+            state.switches.drain(..surplus);
         }
     }
     write_state(host, &choice.pool, &state);
     switched
+}
+
+/// Adds to the last switch of a pool what it unloaded.
+pub(crate) fn remember_unload(host: &Host, pool: &str, unloaded: &UnloadedModel) {
+    let mut state = read_state(host, pool);
+    let last = state.last_switch.as_mut().into_iter();
+    for switch in last.chain(state.switches.last_mut()) {
+        switch.unloaded = Some(unloaded.clone());
+    }
+    write_state(host, pool, &state);
+}
+
+/// Lists the switches of a pool, the newest first.
+pub(crate) fn list_switches_of(host: &Host, pool: &str) -> Vec<SwitchReport> {
+    let mut switches = read_state(host, pool).switches;
+    switches.reverse();
+    switches
 }
 
 /// Remembers the end of an attempt of a member.

@@ -11,6 +11,7 @@ use super::load_chain;
 use crate::host::Host;
 use crate::known_tools::read_tools;
 use crate::ledger::{Ledger, store_error};
+use crate::machine::pool_state::{SwitchReport, list_switches_of};
 
 /// The output of `agentos pool stats --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -23,6 +24,8 @@ pub struct PoolStatistics {
     pub since: Option<String>,
     /// Members, in the pool's order.
     pub members: Vec<MemberStatistics>,
+    /// Switches of the selector `resources` between members, the newest first.
+    pub switches: Vec<SwitchReport>,
 }
 
 /// Calls of one member's model, by whatever name it was asked.
@@ -87,6 +90,7 @@ impl Host {
             pool: pool.to_owned(),
             since: since.map(str::to_owned),
             members: members.collect(),
+            switches: list_switches_of(self, pool),
         })
     }
 }

@@ -16,6 +16,7 @@ use agentos_select::NeedOrigin;
 use serde_json::Value;
 
 use super::choice::choose_in_pool;
+use super::unload::unload_left;
 use super::{LoadedPool, PoolQuery, is_pool, load_chain};
 use crate::error::usage_error;
 use crate::host::Host;
@@ -117,11 +118,20 @@ impl PoolTurn {
         let mut last = None;
         while let Some(pool) = self.chain.get(self.position) {
             for excluded in self.list_exclusions(pool) {
-                let choice = choose_in_pool(host, pool, &self.query, excluded, None)?;
-                if let Some(pinned) = self.pin(pool, &choice) {
+                let mut choice = choose_in_pool(host, pool, &self.query, excluded, None)?;
+                if let Some(mut pinned) = self.pin(pool, &choice) {
                     if let Some(switch) = pool_state::remember_choice(host, &choice) {
                         let SwitchReport { from, to, reason, .. } = &switch;
-                        let message = format!("`{to}` answers now, and not `{from}`: {reason}");
+                        let mut message = format!("`{to}` answers now, and not `{from}`: {reason}");
+                        choice.unloaded = unload_left(host, pool, &choice, &switch);
+                        if let Some(unloaded) = &choice.unloaded {
+                            pool_state::remember_unload(host, &pool.name, unloaded);
+                            pinned.record = serde_json::to_value(&choice).unwrap_or_default();
+                            message.push_str(&match &unloaded.failure {
+                                None => format!("; `{from}` was unloaded"),
+                                Some(failure) => format!("; `{from}` could not be unloaded: {failure}"),
+                            });
+                        }
                         notify_user(host, pool, Notice::new("pool-switch", message));
                     }
                     if self.hops == 0 {
