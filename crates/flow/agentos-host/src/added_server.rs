@@ -4,7 +4,7 @@
 
 use agentos_engine::ports::EffectError;
 use agentos_net::HttpUrl;
-use agentos_profile::{CapabilitiesFile, builtin_profiles};
+use agentos_profile::{CapabilitiesFile, PriceFile, builtin_profiles};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -68,7 +68,17 @@ impl Host {
         // A limit on what a call can cost follows from a stated window, so the word of a server elsewhere is not written down.
         let stated = window
             .filter(|_| address.is_loopback() && seen.sort.adapter() == agentos_profile::AdapterKind::Openai);
+        // The profiles of the other adapters have these prices already, as long as the server is on this machine.
+        let is_free = address.is_loopback()
+            && seen.sort.runs_models()
+            && seen.sort.adapter() == agentos_profile::AdapterKind::Openai;
+        let price = is_free.then(|| PriceFile {
+            input: Some(0.0),
+            output: Some(0.0),
+            ..PriceFile::default()
+        });
         let text = self.compose_profile(&NewProfile {
+            price,
             provider: provider.clone(),
             base_url: Some(seen.base_url.clone()),
             model: model.as_ref().map(|model| model.name.clone()),

@@ -9,7 +9,7 @@ use agentos_credentials::replace_own_file;
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_profile::{
-    AdapterKind, CapabilitiesFile, ProfileFile, ProfileLayers, builtin_profiles, resolve_profile,
+    AdapterKind, CapabilitiesFile, PriceFile, ProfileFile, ProfileLayers, builtin_profiles, resolve_profile,
 };
 use agentos_tool::BaseUrl;
 
@@ -36,6 +36,8 @@ pub struct NewProfile {
     pub api_key_ref: Option<String>,
     /// Abilities of the server. `None` if nothing is known about them.
     pub capabilities: Option<CapabilitiesFile>,
+    /// Prices. `None` if they are the usual ones of such a server.
+    pub price: Option<PriceFile>,
 }
 
 /// The built-in values of a provider.
@@ -114,6 +116,7 @@ impl Host {
             api_key_ref: new.api_key_ref.clone().or(own_key),
             model: new.model.clone(),
             capabilities: new.capabilities.clone(),
+            price: new.price,
             ..ProfileFile::default()
         };
         let layers = ProfileLayers {

@@ -9,6 +9,7 @@
 //! | Ollama | `/api/version` | `/api/tags` | `/api/ps`, else `/api/show` |
 //! | LM Studio | `/api/v1/models` or `/api/v0/models` | the same | `context_length` of the loaded instance |
 //! | vLLM | `/v1/models` with the owner `vllm` | the same | `max_model_len` |
+//! | SGLang | `/v1/models` with the owner `sglang` | the same | `max_model_len` |
 //! | another one with OpenAI's wire | – | `/v1/models` | `max_model_len`, `context_length` |
 
 use std::time::Duration;
@@ -37,6 +38,7 @@ pub(crate) enum ServerSort {
     Ollama,
     LmStudio,
     Vllm,
+    Sglang,
     OpenAi,
 }
 
@@ -48,6 +50,7 @@ impl ServerSort {
             Self::Ollama => "Ollama",
             Self::LmStudio => "LM Studio",
             Self::Vllm => "vLLM",
+            Self::Sglang => "SGLang",
             Self::OpenAi => "a server with OpenAI's wire",
         }
     }
@@ -59,6 +62,7 @@ impl ServerSort {
             Self::Ollama => Some("ollama"),
             Self::LmStudio => Some("lmstudio"),
             Self::Vllm => Some("vllm"),
+            Self::Sglang => Some("sglang"),
             Self::OpenAi => None,
         }
     }
@@ -69,7 +73,16 @@ impl ServerSort {
             Self::LlamaCpp => AdapterKind::Llamacpp,
             Self::Ollama => AdapterKind::Ollama,
             Self::LmStudio => AdapterKind::Lmstudio,
-            Self::Vllm | Self::OpenAi => AdapterKind::Openai,
+            Self::Vllm | Self::Sglang | Self::OpenAi => AdapterKind::Openai,
+        }
+    }
+
+    /// Returns true if the server runs its models itself, so that its calls cost nothing on this machine. Any other server can pass the
+    /// calls on to a paid service.
+    pub fn runs_models(self) -> bool {
+        match self {
+            Self::LlamaCpp | Self::Ollama | Self::LmStudio | Self::Vllm | Self::Sglang => true,
+            Self::OpenAi => false,
         }
     }
 
@@ -77,7 +90,7 @@ impl ServerSort {
     pub fn takes_grammar(self) -> bool {
         match self {
             Self::LlamaCpp | Self::Vllm => true,
-            Self::Ollama | Self::LmStudio | Self::OpenAi => false,
+            Self::Ollama | Self::LmStudio | Self::Sglang | Self::OpenAi => false,
         }
     }
 }
@@ -339,6 +352,7 @@ fn read_openai(list: &Value) -> Option<(ServerSort, Vec<SeenModel>)> {
     let mut owners = entries(list, "data")?.filter_map(|entry| entry.get("owned_by")?.as_str());
     let sort = match owners.next() {
         Some("vllm") => ServerSort::Vllm,
+        Some("sglang") => ServerSort::Sglang,
         Some(_) | None => ServerSort::OpenAi,
     };
     (!models.is_empty()).then_some((sort, models))

@@ -69,6 +69,7 @@ fn collect_values(app: &App, args: &ProfileInitArgs) -> Result<NewProfile, Effec
         adapter: args.adapter.map(Into::into),
         api_key_ref: args.api_key_ref.clone(),
         capabilities: None,
+        price: None,
     })
 }
 

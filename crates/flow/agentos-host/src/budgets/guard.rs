@@ -44,10 +44,16 @@ pub(crate) struct GuardedModel {
 }
 
 impl GuardedModel {
-    /// Returns true if a call of the model may cost money, with a prompt of any length. A model on this machine without a price is free.
+    /// Returns true if a call of the model may cost money, with a prompt of any length. Without a price it may, on this machine too: a
+    /// gateway here can pass calls on to a paid service.
     fn may_cost(&self) -> bool {
-        let is_unknown = self.price.bound_cost(1, 1).is_none();
-        states_cost(&self.price) || (is_unknown && self.execution_mode == ExecutionMode::Cloud)
+        self.price.bound_cost(1, 1).is_none() || states_cost(&self.price)
+    }
+
+    /// Returns true if the limit of a token is about the model although the user has set none. A model on this machine without a price is
+    /// not refused then: the user has asked for no limit in money.
+    fn may_cost_elsewhere(&self) -> bool {
+        states_cost(&self.price) || (self.may_cost() && self.execution_mode == ExecutionMode::Cloud)
     }
 }
 
@@ -78,7 +84,7 @@ impl BudgetGuard {
         let is_token = counted.and_then(find_counted_token).is_some();
         // Whoever listens on the port of a service that has ended gets its clients' tokens, and can spend with them later.
         let uses_default = is_token && !limits.iter().any(|limit| limit.scope.session.is_some());
-        if uses_default {
+        if uses_default && model.may_cost_elsewhere() {
             limits.push(limit_token(counted));
         }
         // Neither reserved nor cut short: whatever its answers say, they cost nothing.
@@ -115,7 +121,7 @@ impl BudgetGuard {
             session,
             provider,
             model,
-            execution_mode,
+            execution_mode: _,
             price,
             window,
         } = &self.model;
@@ -131,13 +137,13 @@ impl BudgetGuard {
             }
             None => return Err(refuse_endless(provider)),
         };
-        let bound = match (price.bound_cost(input_tokens, output_tokens), execution_mode) {
-            (Some(bound), _) => bound,
-            (None, ExecutionMode::Cloud) if has_costs => {
+        let bound = match price.bound_cost(input_tokens, output_tokens) {
+            Some(bound) => bound,
+            None if has_costs => {
                 return Err(self.explain_default(refuse_unknown(provider, model.as_deref())));
             }
-            // A model on this machine costs nothing, and budgets in calls and tokens need no price.
-            (None, _) => ExactCost::default(),
+            // Budgets in calls and tokens need no price.
+            None => ExactCost::default(),
         };
         if bound == ExactCost::default() && !self.has_counts() {
             return Ok(None);
@@ -341,7 +347,11 @@ pub(crate) fn refuse_uncounted(provider: &str) -> EffectError {
 pub(crate) fn refuse_unknown(provider: &str, model: Option<&str>) -> EffectError {
     let name = model.map_or_else(|| provider.to_owned(), |model| format!("{provider}/{model}"));
     let message = format!("a budget is set, and nobody states what a call of `{name}` costs");
-    EffectError::new(Cause::Limit, "budget-no-price", message).suggest_steps([NextStep::ListBudgets])
+    EffectError::new(Cause::Limit, "budget-no-price", message)
+        .hint(format!(
+            "state `price` in your profile of `{provider}`: 0 if its calls cost nothing"
+        ))
+        .suggest_steps([NextStep::ListBudgets])
 }
 
 /// Describes a budget, as in `$5/day of provider openai`, or `50 calls/day of guild red (each guild)`.
@@ -406,18 +416,20 @@ mod tests {
             ..TokenPrices::default()
         };
         use ExecutionMode::{Cloud, Local};
+        // The second column is for the limit of a token that the user has not set.
         for (price, mode, costs) in [
-            (TokenPrices::default(), Cloud, true),
-            (TokenPrices::default(), Local, false),
-            (prices(free, free, None), Cloud, false),
-            (prices(free, free, free), Cloud, false),
-            (prices(free, free, dear), Cloud, true),
-            (prices(free, free, dear), Local, true),
-            (prices(free, None, None), Cloud, true),
-            (prices(free, None, None), Local, false),
-            (prices(dear, None, None), Local, true),
+            (TokenPrices::default(), Cloud, (true, true)),
+            (TokenPrices::default(), Local, (true, false)),
+            (prices(free, free, None), Cloud, (false, false)),
+            (prices(free, free, free), Cloud, (false, false)),
+            (prices(free, free, dear), Cloud, (true, true)),
+            (prices(free, free, dear), Local, (true, true)),
+            (prices(free, None, None), Cloud, (true, true)),
+            (prices(free, None, None), Local, (true, false)),
+            (prices(dear, None, None), Local, (true, true)),
         ] {
-            assert_eq!(model(price.clone(), mode).may_cost(), costs, "{price:?} {mode:?}");
+            let model = model(price.clone(), mode);
+            assert_eq!((model.may_cost(), model.may_cost_elsewhere()), costs, "{price:?} {mode:?}");
         }
         let tiered = prices(free, free, dear);
         assert!(is_free_answer(&tiered, 1_000));
