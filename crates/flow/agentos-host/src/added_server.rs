@@ -2,6 +2,7 @@
 //!
 //! Owns: the provider's name and file, and the first default. Never: writes into a repository, or replaces a profile that exists.
 
+use agentos_api::FoundServer;
 use agentos_engine::ports::EffectError;
 use agentos_net::HttpUrl;
 use agentos_profile::{CapabilitiesFile, PriceFile, builtin_profiles};
@@ -113,6 +114,27 @@ impl Host {
             file: self.environment().shorten_path(&path).to_string(),
             is_default,
         })
+    }
+
+    /// Adds a server that a search on this machine found, as [`Host::add_server`] does. `None` if the user has a profile of it already.
+    ///
+    /// # Errors
+    /// Those of [`Host::add_server`].
+    pub async fn add_found_server(
+        &self,
+        found: &FoundServer,
+        model: Option<&str>,
+    ) -> Result<Option<AddedServer>, EffectError> {
+        let has_profile = self.new_profile_path(&found.provider, false).is_err();
+        let Some(endpoint) = found.endpoint.as_deref().filter(|_| !has_profile) else {
+            return Ok(None);
+        };
+        let spec = AddServerSpec {
+            url: format!("http://{endpoint}"),
+            provider: None,
+            model: model.map(str::to_owned),
+        };
+        self.add_server(&spec).await.map(Some)
     }
 
     /// Returns the name of the new provider and the path of its file: the named one, the usual one, or the usual one with the port. A server

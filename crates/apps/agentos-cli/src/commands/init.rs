@@ -2,14 +2,16 @@
 //!
 //! Owns: the messages and the question for consent. Never: writes files itself: they land like every change.
 
+use agentos_api::FoundServer;
 use agentos_host::{
-    EffectError, InitReport, InitSpec, POLICY_DIR, ProposedFile, RunSpec, init_run, preset_file,
+    EffectError, InitReport, InitSpec, POLICY_DIR, ProposedFile, RunSpec, block_on, init_run, preset_file,
 };
 use agentos_tool::RunId;
 
 use crate::app::{App, Done, output_failed, stopped_error, usage_error, word_outcome};
 use crate::args::policy::PresetArg;
 use crate::args::start::InitArgs;
+use crate::commands::models::describe_server;
 use crate::exit::Exit;
 use crate::terminal::follow::{consent_mode, follow_run};
 use crate::terminal::keyboard::{Keyboard, LineSource, TypedLine};
@@ -90,9 +92,11 @@ fn offer_default(app: &App, args: &InitArgs, report: &InitReport) -> Result<(), 
         return Ok(());
     }
     let name = escape::line(provider);
-    let named = provider.split('/').next().unwrap_or_default();
-    if report.servers.iter().any(|server| server.provider == named) {
-        return set_default(app, provider);
+    let (named, model) = provider
+        .split_once('/')
+        .map_or((provider, None), |(named, model)| (named, Some(model)));
+    if let Some(found) = report.servers.iter().find(|server| server.provider == named) {
+        return add_found(app, found, model, provider);
     }
     // `--yes` is the consent to these files. It says nothing about the user's own settings.
     if args.yes || !app.streams.can_ask {
@@ -113,6 +117,25 @@ fn offer_default(app: &App, args: &InitArgs, report: &InitReport) -> Result<(), 
         set_default(app, provider)?;
     }
     Ok(())
+}
+
+/// Adds the server that was found to the user's own providers, which finds out its kind, wire and window.
+fn add_found(app: &App, found: &FoundServer, model: Option<&str>, provider: &str) -> Result<(), EffectError> {
+    match block_on(app.host.add_found_server(found, model))? {
+        Ok(Some(added)) => {
+            app.printer.show_note(&format!("  {}", describe_server(&added)));
+            Ok(())
+        }
+        Ok(None) => set_default(app, provider),
+        Err(error) => {
+            // The search has found it, so it answers: its provider works without a profile of the user's own.
+            app.printer.show_note(&format!(
+                "  note: no profile was written: {}",
+                escape::line(&error.message)
+            ));
+            set_default(app, provider)
+        }
+    }
 }
 
 fn set_default(app: &App, provider: &str) -> Result<(), EffectError> {

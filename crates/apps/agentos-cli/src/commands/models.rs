@@ -171,7 +171,8 @@ fn add_server(app: &App, args: &ModelsAddArgs) -> Done {
     app.report_success(&describe_server(&added), &added)
 }
 
-fn describe_server(added: &AddedServer) -> String {
+/// Describes a server that was added, in one line.
+pub fn describe_server(added: &AddedServer) -> String {
     let model = match (&added.model, added.context_window) {
         (Some(model), Some(window)) => format!("model {model}, window of {window} tokens"),
         (Some(model), None) => format!("model {model}, window not stated"),
