@@ -18,6 +18,9 @@ use crate::omitting::RefusedFields;
 use crate::wording::ServerWording;
 use crate::{Fault, Reason, ServerHints, ServerSettings, Service, StatedFact, judge_response};
 
+/// Windows that a refusal can state, in tokens. Other numbers are mistakes.
+const WINDOWS: std::ops::RangeInclusive<u64> = 256..=100_000_000;
+
 /// Findings of a probe of a server that can be used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProbeFindings {
@@ -243,6 +246,19 @@ impl Server {
                 | Reason::Rejected
                 | Reason::ContextLength
         );
+        let mut advice = match fault.limit {
+            // The message names the limit, so its remedy is the setting. An address that nobody has is the exception.
+            Some(limit) => ToolAdvice::new(
+                self.word_cure(&wording, fault)
+                    .filter(|_| limit == RunLimit::ConnectTime),
+                vec![NextStep::RaiseLimit { limit }],
+            ),
+            None => ToolAdvice::new(self.word_cure(&wording, fault), wording.next_steps(reason)),
+        };
+        advice.stated_window = match fault.stated {
+            Some(StatedFact::Window(tokens)) => Some(tokens).filter(|tokens| WINDOWS.contains(tokens)),
+            Some(StatedFact::Field(_)) | None => None,
+        };
         ToolError {
             failure: if out_of_time {
                 ToolFailure::Timeout
@@ -255,15 +271,7 @@ impl Server {
             message: wording.describe_reason(reason, self.clean_message(fault).as_deref())
                 + &self.name_models(fault),
             causes: self.clean_causes(fault),
-            advice: match fault.limit {
-                // The message names the limit, so its remedy is the setting. An address that nobody has is the exception.
-                Some(limit) => ToolAdvice::new(
-                    self.word_cure(&wording, fault)
-                        .filter(|_| limit == RunLimit::ConnectTime),
-                    vec![NextStep::RaiseLimit { limit }],
-                ),
-                None => ToolAdvice::new(self.word_cure(&wording, fault), wording.next_steps(reason)),
-            },
+            advice,
             endpoint,
             latency_ms: deadline.elapsed_ms(),
         }

@@ -109,6 +109,8 @@ pub struct FinishedTurn {
     /// Results of the last calls, if a tool ended the turn. They are not part of the session yet: the next turn's message must have
     /// them, because vendors refuse a call without a result.
     pub open_results: Vec<ToolResult>,
+    /// Tokens of the model's window, which are fewer than was known, as a refusal of its server stated them. `None` if none did.
+    pub learned_window: Option<u64>,
 }
 
 /// Reason why a turn failed.

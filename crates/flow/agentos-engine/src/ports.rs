@@ -461,7 +461,7 @@ pub trait Check {
 }
 
 pub use hooks::{CommitHooks, HookResult, HookedCommit};
-pub use succession::{FoundSuccessor, SuccessorTool, ToolSuccession};
+pub use succession::{FoundSuccessor, SuccessorTool, ToolSuccession, WindowMemory};
 
 /// The result of the user's check on a commit without a change.
 #[derive(Debug, Clone, PartialEq, Eq)]

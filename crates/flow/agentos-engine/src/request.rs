@@ -14,8 +14,9 @@ use agentos_tool::{
 };
 
 use crate::context::{OutlinedFile, RequestedFile};
+use crate::context_search::{ContextPlan, ContextQuery};
 use crate::history::EarlierTurn;
-use crate::ports::{CancelSignal, Check, SuccessorTool, ToolSuccession};
+use crate::ports::{CancelSignal, Check, SuccessorTool, ToolSuccession, WindowMemory};
 use crate::task_options::{FollowKind, FollowedRun, TaskOptions};
 
 /// A task and the tool that is to do it.
@@ -68,6 +69,11 @@ pub struct TaskRequest<'a> {
     pub base_must_pass: bool,
     /// Tools that are asked after a call that failed. `None` if the caller named one tool, and a failure ends the run.
     pub successors: Option<&'a dyn ToolSuccession>,
+    /// Search that chose the files. It is repeated for a smaller window if the server refuses the request as too long and states its
+    /// window. `None` if nothing was to be chosen.
+    pub search: Option<&'a ContextQuery<'a>>,
+    /// Memory of such windows. `None` if nothing is remembered.
+    pub windows: Option<&'a dyn WindowMemory>,
 }
 
 impl<'a> TaskRequest<'a> {
@@ -79,10 +85,26 @@ impl<'a> TaskRequest<'a> {
             price: next.price,
             edit_format: next.edit_format,
             has_tools: next.has_tools,
+            // The window was the other tool's.
+            search: None,
+            windows: None,
             limits: TaskLimits {
                 timeout_seconds: next.timeout_seconds,
-                // The window was the other tool's.
                 loaded_context: None,
+                ..self.limits
+            },
+            ..self
+        }
+    }
+
+    /// Returns the same task with less context, for a window of so many tokens.
+    pub(crate) fn with_context(self, tokens: u64, plan: &'a ContextPlan) -> Self {
+        Self {
+            files: &plan.files,
+            outline: &plan.outline,
+            choice: Some(&plan.report),
+            limits: TaskLimits {
+                loaded_context: Some(tokens),
                 ..self.limits
             },
             ..self

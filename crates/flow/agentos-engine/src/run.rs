@@ -21,6 +21,8 @@
 //! land, or whose check fails, starts the next attempt, which is shown why. If the branch moved while the check ran, the
 //! change is placed and checked again on the new commit, with the same answer: the tool is not called for that.
 
+use std::cell::OnceCell;
+
 use agentos_evidence::RecordKind;
 use agentos_landing::{Change, LandOptions};
 use agentos_policy::ToolFacts;
@@ -45,6 +47,8 @@ use crate::{Cause, FailedAttempt, Outcome, OutcomeKind};
 
 pub use crate::request::{TaskRequest, was_interrupted};
 pub use prompting::preview_task;
+
+use narrowing::narrow_context;
 
 /// A call of a tool, judged but not landed.
 #[derive(Debug)]
@@ -318,6 +322,8 @@ pub async fn run(
     };
     let mut feedback = None;
     let mut attempt = 1;
+    // Filled at most once: a server that states a smaller window each time would never be asked the last time.
+    let narrowed = OnceCell::new();
     let mut current = request.clone();
     // Calls that another tool was asked to make up for. They are no attempts of the task.
     let mut replaced = 0;
@@ -366,6 +372,25 @@ pub async fn run(
             && (outcome.cause == Cause::Landing || failed_check);
         let context_bytes = proposed.context.count_bytes().saturating_add(read_before);
         outcome.result = Some(proposed.result);
+        if narrowed.get().is_none()
+            && let Some((tokens, plan)) = narrow_context(effects, &current, proposed.error.as_ref(), &outcome)
+        {
+            let plan = narrowed.get_or_init(|| plan);
+            let shorter = current.clone().with_context(tokens, plan);
+            let next = attempt_facts(&shorter, attempt + 1, effects.clock.now());
+            if matches!(refuse_ahead(effects, &shorter, &begun, next), Ok(Some(_))) {
+                return outcome;
+            }
+            earlier.push(FailedAttempt {
+                attempt,
+                code: outcome.code,
+                message: outcome.message,
+            });
+            (current, feedback) = (shorter, None);
+            attempt += 1;
+            replaced += 1;
+            continue;
+        }
         if let Some(successor) = find_successor(request, proposed.error.as_ref(), &outcome, cancel).await {
             let handed = current.clone().hand_to(successor);
             let next = attempt_facts(&handed, attempt + 1, effects.clock.now());
@@ -484,6 +509,7 @@ fn judge_answer(
 }
 
 mod concluding;
+mod narrowing;
 mod prompting;
 mod unusable;
 

@@ -97,6 +97,7 @@ impl Host {
             ),
         })?;
         self.save_profile(&path, &text)?;
+        crate::learned_windows::forget(self, &provider);
         let is_default = model.is_some() && self.read_settings()?.default_provider().is_none();
         if is_default {
             self.use_provider(&provider, None)?;

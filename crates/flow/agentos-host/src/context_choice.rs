@@ -9,6 +9,7 @@ use agentos_engine::context_search::{self, ContextQuery, ModelWindow};
 use agentos_engine::history::EarlierTurn;
 use agentos_engine::named_files::{NamedFiles, NamedPath, NamedRequest, find_named};
 use agentos_engine::ports::{Clock as _, EffectError};
+use agentos_tool::EditFormat;
 
 use crate::clock::SystemClock;
 use crate::edit_format::choose_format;
@@ -33,6 +34,39 @@ pub(crate) struct ChosenFiles {
     pub report: Option<ContextReport>,
     /// True if the tool is shown something else than the files that the user named, as a whole.
     pub differs: bool,
+    /// The search that chose the files, to be repeated for a smaller window. `None` if there was nothing to choose.
+    pub search: Option<ChosenSearch>,
+}
+
+/// Search for files, as far as a task states it.
+pub(crate) struct ChosenSearch {
+    named: NamedFiles,
+    searches: bool,
+    window: Option<ModelWindow>,
+    edit_format: EditFormat,
+}
+
+impl ChosenSearch {
+    /// Makes the query of the search.
+    pub fn make_query<'a>(
+        &'a self,
+        spec: &'a TaskSpec,
+        tool: &'a Tool,
+        order: &ContextOrder<'a>,
+    ) -> ContextQuery<'a> {
+        ContextQuery {
+            adapter: tool.adapter.as_ref(),
+            model: tool.model.as_deref(),
+            task: order.task,
+            named: &self.named,
+            searches: self.searches,
+            window: self.window,
+            edit_format: self.edit_format,
+            max_output_tokens: spec.provider.max_output_tokens.or(tool.max_tokens),
+            history: order.history,
+            remark: spec.follows.as_ref().and_then(|follow| follow.remark.as_deref()),
+        }
+    }
 }
 
 /// A task as far as the choice of its files depends on it.
@@ -179,31 +213,28 @@ pub(crate) async fn choose_files(
             loaded: None,
             report: None,
             differs: false,
+            search: None,
         });
     }
     let loaded = match order.look {
         Some(look) => look.loaded_window,
         None => ask_loaded(tool).await,
     };
-    let query = ContextQuery {
-        adapter: tool.adapter.as_ref(),
-        model: tool.model.as_deref(),
-        task: order.task,
-        named: &named,
+    let search = ChosenSearch {
+        named,
         searches,
         window: find_window(tool, loaded),
         edit_format: choose_format(spec.provider.edit_format, tool)?,
-        max_output_tokens: spec.provider.max_output_tokens.or(tool.max_tokens),
-        history: order.history,
-        remark: spec.follows.as_ref().and_then(|follow| follow.remark.as_deref()),
     };
+    let query = search.make_query(spec, tool, order);
     let plan = context_search::find_context(session.port(), &SystemClock, &query)?;
     Ok(ChosenFiles {
-        differs: searches || plan.files != named.files,
+        differs: searches || plan.files != search.named.files,
         files: plan.files,
         outline: plan.outline,
         loaded,
         report: Some(plan.report),
+        search: Some(search),
     })
 }
 

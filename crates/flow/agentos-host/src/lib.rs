@@ -55,6 +55,7 @@ mod keys;
 mod known_tools;
 mod landing_habit;
 mod launch;
+mod learned_windows;
 mod ledger;
 mod machine;
 mod mails;

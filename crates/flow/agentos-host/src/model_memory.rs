@@ -21,6 +21,7 @@ use crate::clock::SystemClock;
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::known_tools::read_tools;
+use crate::learned_windows;
 use crate::ledger::store_error;
 use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::options::{ProviderChoice, ProviderOverrides};
@@ -148,6 +149,7 @@ impl Host {
         };
         let changed = change_with(adapter.as_ref(), spec.action, &deadline).await?;
         let (found, was_so) = changed.unwrap_or((None, false));
+        learned_windows::forget(self, provider);
         Ok(ModelActionReport {
             version: 1,
             action: spec.action,

@@ -22,6 +22,7 @@ use crate::edit_format::choose_format;
 use crate::events::{EventSender, RunEvent};
 use crate::following::{earlier_files, follow_run};
 use crate::host::Host;
+use crate::learned_windows::RememberedWindow;
 use crate::model_memory::look_at_server;
 use crate::options::{BaseRule, CheckOptions};
 use crate::pools::{RunPool, RunSuccession};
@@ -91,10 +92,15 @@ pub(crate) async fn run_task(
         loaded,
         report,
         differs,
+        search,
     } = choose_files(host, session, spec, &tool, &order).await?;
     if let Some(report) = report.clone().filter(|_| differs) {
         events.send_event(RunEvent::ContextFound(report.into()));
     }
+    let query = search
+        .as_ref()
+        .map(|search| search.make_query(spec, &tool, &order));
+    let windows = RememberedWindow::of_tool(host, &spec.provider.provider, &tool);
     let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
     let options = record_options(host, session, spec, pool.map(RunPool::name));
     let (mut effects, folders) = session.split_run();
@@ -115,6 +121,8 @@ pub(crate) async fn run_task(
         base_must_pass: must_base_pass(spec),
         outline: &outline,
         choice: report.as_ref(),
+        search: query.as_ref(),
+        windows: Some(&windows),
         ..make_request(run, spec, &tool, &task, &files)?
     };
     request.limits.loaded_context = loaded;
@@ -242,6 +250,8 @@ pub(crate) fn make_request<'a>(
         check: None,
         base_must_pass: false,
         successors: None,
+        search: None,
+        windows: None,
     })
 }
 

@@ -24,6 +24,7 @@ use crate::error::usage_error;
 use crate::files;
 use crate::host::Host;
 use crate::keys;
+use crate::learned_windows;
 use crate::options::{ProviderOverrides, Recording};
 use crate::prices;
 use crate::programs;
@@ -361,8 +362,9 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
         variable: usable.variable.clone(),
         ending: key.hint(),
     });
+    let learned = learned_windows::recall(host, &profile.provider, profile.model.as_deref());
     let hosting = Hosting {
-        profile: profile.clone(),
+        profile: learned_windows::lower_profile(profile.clone(), learned),
         key: usable.key,
         key_obstacle: usable.obstacle,
     };
@@ -379,7 +381,10 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
         max_tokens: profile.params.max_tokens,
         reports_window: matches!(profile.adapter, AdapterKind::Llamacpp | AdapterKind::Lmstudio),
         bounding_window: bounding_window(resolved),
-        window: sourced_window(resolved).or_else(|| adapter_window(profile.adapter)),
+        window: learned_windows::lower_window(
+            sourced_window(resolved).or_else(|| adapter_window(profile.adapter)),
+            learned,
+        ),
         timeout_seconds: profile.timeouts.total_seconds,
         edit_format: profile.edit_format,
         constrain: profile.constrain,

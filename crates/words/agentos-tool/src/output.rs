@@ -159,13 +159,21 @@ pub struct ToolAdvice {
     /// Alternatives as data, the best first. A front end words them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
+    /// Tokens of the context window, as the server states them in its refusal of a request that is too long. `None` if it states none.
+    /// Untrusted: it may only lower a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated_window: Option<u64>,
 }
 
 impl ToolAdvice {
     /// Creates advice from a sentence, steps, or both.
     #[must_use]
     pub fn new(fix: Option<String>, next: Vec<NextStep>) -> Box<Self> {
-        Box::new(Self { fix, next })
+        Box::new(Self {
+            fix,
+            next,
+            stated_window: None,
+        })
     }
 }
 

@@ -8,8 +8,8 @@ use agentos_model::{
 };
 use agentos_tool::RunId;
 use agentos_window::{
-    MessageSize, WindowExcess, WindowGauge, WindowInput, WindowPlan, estimate_message, estimate_tools,
-    plan_window,
+    MessageSize, WindowExcess, WindowGauge, WindowInput, WindowPlan, WindowSize, WindowSource,
+    estimate_message, estimate_tools, plan_window,
 };
 
 use super::model_call::{CallFault, EndedCall, call_model};
@@ -45,6 +45,8 @@ pub(crate) struct TurnFlow<'a> {
     pub(super) cut: Option<String>,
     /// True after a summary failed although the request fits: it is not tried again in this turn.
     is_summary_given_up: bool,
+    /// Tokens of the window that a refusal of the server stated. `None` if none did.
+    pub(super) learned_window: Option<u64>,
     excess: Option<WindowExcess>,
 }
 
@@ -89,6 +91,7 @@ impl<'a> TurnFlow<'a> {
             open_results: Vec::new(),
             cut: None,
             is_summary_given_up: false,
+            learned_window: None,
             excess: None,
             ports,
             order,
@@ -112,7 +115,7 @@ impl<'a> TurnFlow<'a> {
         let mut rounds = 0;
         loop {
             self.fit_window().await?;
-            let reply = self.ask_model().await?;
+            let reply = self.ask_within_window().await?;
             let mut message = reply.message;
             settle_ids(&mut message);
             let calls = list_calls(&message);
@@ -140,6 +143,47 @@ impl<'a> TurnFlow<'a> {
             provider: self.ports.model.model.provider_name().to_owned(),
             model: model_id.or_else(|| self.ports.model.requested.map(str::to_owned)),
         }
+    }
+
+    /// Calls the model. If the server refuses the request as too long and states its window, the call is made once more with what fits.
+    async fn ask_within_window(&mut self) -> Result<ChatReply, FlowEnd> {
+        let failure = match self.ask_model().await {
+            Err(FlowEnd::Failed(failure)) => failure,
+            ended => return ended,
+        };
+        if !self.learn_window(&failure) {
+            return Err(FlowEnd::Failed(failure));
+        }
+        let before = self.live.len();
+        // A request that cannot be made shorter would be refused again.
+        if self.fit_window().await.is_err() || self.live.len() >= before {
+            return Err(FlowEnd::Failed(failure));
+        }
+        (self.ports.emit)(TurnEvent::Note {
+            note: format!(
+                "the server's window has {} tokens: asked again with a summary of the earlier messages",
+                self.ports.model.window.tokens
+            ),
+        });
+        self.ask_model().await
+    }
+
+    /// Takes the window that a refusal states. Returns false if it states none, or one that is not smaller than the window so far.
+    fn learn_window(&mut self, failure: &TurnFailure) -> bool {
+        let stated = failure.advice.stated_window;
+        let model = &mut self.ports.model;
+        let Some(tokens) =
+            stated.filter(|tokens| failure.code == "context-length" && *tokens < model.window.tokens)
+        else {
+            return false;
+        };
+        self.learned_window = Some(tokens);
+        model.window = WindowSize {
+            tokens,
+            source: WindowSource::Server,
+        };
+        model.output_reserve = model.output_reserve.min(tokens / 4);
+        true
     }
 
     /// Calls the model with everything that is sent.

@@ -126,6 +126,7 @@ impl TurnFlow<'_> {
             cut: self.cut,
             failure,
             open_results: self.open_results,
+            learned_window: self.learned_window,
         })
     }
 }

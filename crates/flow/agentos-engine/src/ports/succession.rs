@@ -1,6 +1,6 @@
-//! Tools that are asked after a call that failed.
+//! Tools that are asked after a call that failed, and what a failure says about the window.
 //!
-//! Owns: the port. Never: decides which failure is passed on; the caller of the engine does.
+//! Owns: the ports. Never: decides which failure is passed on; the caller of the engine does.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,6 +13,12 @@ pub trait ToolSuccession {
     ///
     /// It is only called after a call that gave no answer and left the repository as it was, and that the user did not stop.
     fn find_next(&self, failure: &ToolError) -> FoundSuccessor<'_>;
+}
+
+/// Memory of the windows that refusals of servers state.
+pub trait WindowMemory {
+    /// Remembers that the model that was asked has a window of so many tokens, which are fewer than was known.
+    fn remember_window(&self, tokens: u64);
 }
 
 /// Search for a successor. It may wait for a server, and is dropped if the user stops the run.

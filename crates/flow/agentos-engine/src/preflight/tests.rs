@@ -87,6 +87,8 @@ fn run_task(
             check: None,
             base_must_pass: false,
             successors: None,
+            search: None,
+            windows: None,
         };
         run(effects, &request, "x", &NoProgress, cancel).await
     });

@@ -189,6 +189,8 @@ fn run_with_check(
             check: Some(check),
             base_must_pass: check.demands_base,
             successors: None,
+            search: None,
+            windows: None,
         };
         run(effects, &request, "x", &NoProgress, cancel).await
     })

@@ -65,6 +65,11 @@ impl ModelParts {
         &self.facts
     }
 
+    /// Returns the provider, and the model that is requested. `None` if the server chooses.
+    pub fn name_model(&self) -> (&str, Option<&str>) {
+        (&self.facts.provider, self.requested.as_deref())
+    }
+
     /// Returns true if the repository's own profile names the address.
     pub fn is_of_repository(&self) -> bool {
         self.is_of_repository

@@ -31,6 +31,8 @@ pub(super) enum Step {
     Event(ChatEvent),
     Wait(u64),
     Fail(&'static str),
+    /// A refusal as too long, with the window that the server states.
+    TooLong(u64),
     Hang,
 }
 
@@ -136,6 +138,11 @@ impl ChatStream for ScriptedStream {
                     Some(Step::Wait(millis)) => tokio::time::sleep(Duration::from_millis(millis)).await,
                     Some(Step::Hang) => std::future::pending().await,
                     Some(Step::Fail(code)) => return Err(make_error(code)),
+                    Some(Step::TooLong(tokens)) => {
+                        let mut error = make_error("context-length");
+                        error.advice.stated_window = Some(tokens);
+                        return Err(error);
+                    }
                 }
             }
         })

@@ -238,3 +238,40 @@ proptest! {
         })?;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_states_the_window_is_answered_with_a_shorter_request_once() {
+    let cases = [
+        // The window is larger than what is known, or not stated: nothing changes.
+        (Some(200_000), "context-length", None, 1),
+        (None, "context-length", None, 1),
+        // Smaller: the refused request, two steps of a summary, and the shorter request.
+        (Some(4_000), "", Some(4_000), 4),
+        // Nothing can be left out of so small a window.
+        (Some(300), "context-length", Some(300), 1),
+    ];
+    for (stated, failure, learned, requests) in cases {
+        let mut session = TestSession::new();
+        let long = "word ".repeat(500);
+        let filler = ScriptedModel::with_answers(vec![say(&long)]);
+        for _ in 0..8 {
+            session.turn(&filler, "more").await;
+        }
+        let model = ScriptedModel::new("p", move |_, request| {
+            let is_long = request.count_bytes() > 16_000 && !is_summary(request);
+            match (is_long, stated) {
+                (false, _) => say("short"),
+                (true, Some(tokens)) => vec![Step::TooLong(tokens)],
+                (true, None) => vec![Step::Fail("context-length")],
+            }
+        });
+        let finished = session.turn(&model, "and now?").await;
+        let code = finished.failure.map(|failure| failure.code).unwrap_or_default();
+        assert_eq!(
+            (code.as_str(), finished.learned_window),
+            (failure, learned),
+            "{stated:?}"
+        );
+        assert_eq!(model.requests.lock().unwrap().len(), requests, "{stated:?}");
+    }
+}

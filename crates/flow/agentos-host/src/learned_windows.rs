@@ -1,0 +1,170 @@
+//! Windows that refusals of servers stated, remembered for each provider and model.
+//!
+//! Owns: one file in the user's state folder. Never: raises a window, fails a call, or takes part in the bound of what a call can cost.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agentos_api::WindowSource;
+use agentos_engine::context_search::ModelWindow;
+use agentos_engine::ports::WindowMemory;
+use agentos_profile::Profile;
+use agentos_tool::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+use crate::host::Host;
+use crate::own_file::{read_own_text, write_own_text};
+use crate::provider_kind::ProviderKind;
+use crate::tools::Tool;
+
+/// Name of the file.
+const FILE: &str = "windows.json";
+/// Error code of the file. No front end shows it, because nothing here fails a call.
+const CODE: &str = "learned-windows";
+/// Largest file, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// Most windows that are kept.
+const MOST: usize = 500;
+/// Time for which a window is remembered, in seconds: the user may load the model with a longer one.
+const KEPT: u64 = 7 * 24 * 3600;
+
+/// Window of one model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct LearnedWindow {
+    tokens: u64,
+    at: Timestamp,
+}
+
+/// Model whose window can be remembered.
+pub(crate) struct RememberedWindow<'a> {
+    host: &'a Host,
+    provider: String,
+    model: Option<String>,
+}
+
+impl<'a> RememberedWindow<'a> {
+    /// Names the model of a tool.
+    pub fn of_tool(host: &'a Host, provider: &ProviderKind, tool: &Tool) -> Self {
+        Self {
+            host,
+            provider: provider.name().to_owned(),
+            model: tool.model.clone(),
+        }
+    }
+}
+
+impl WindowMemory for RememberedWindow<'_> {
+    fn remember_window(&self, tokens: u64) {
+        remember(self.host, &self.provider, self.model.as_deref(), tokens);
+    }
+}
+
+/// Remembers the window of a model.
+pub(crate) fn remember(host: &Host, provider: &str, model: Option<&str>, tokens: u64) {
+    let mut windows = read_windows(host);
+    let at = clock::now();
+    windows.insert(name_model(provider, model), LearnedWindow { tokens, at });
+    while windows.len() > MOST {
+        let oldest = windows.iter().min_by_key(|(_, window)| window.at.clone());
+        let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
+            break;
+        };
+        windows.remove(&oldest);
+    }
+    write_windows(host, &windows);
+}
+
+/// Returns the window of a model. `None` if no refusal stated one lately.
+pub(crate) fn recall(host: &Host, provider: &str, model: Option<&str>) -> Option<u64> {
+    let window = read_windows(host).remove(&name_model(provider, model))?;
+    let age = clock::now()
+        .unix_seconds()
+        .saturating_sub(window.at.unix_seconds());
+    (u64::try_from(age).ok()? < KEPT).then_some(window.tokens)
+}
+
+/// Lowers the window of a profile to the one that a refusal stated: the adapter checks a request against it before it sends it.
+pub(crate) fn lower_profile(mut profile: Profile, learned: Option<u64>) -> Profile {
+    if let Some(tokens) = learned {
+        let known = profile.capabilities.context_window.unwrap_or(tokens);
+        profile.capabilities.context_window = Some(known.min(tokens));
+    }
+    profile
+}
+
+/// Returns the smaller window of the one that is stated and the one that a refusal stated.
+pub(crate) fn lower_window(stated: Option<ModelWindow>, learned: Option<u64>) -> Option<ModelWindow> {
+    let learned = learned.map(|tokens| ModelWindow {
+        tokens,
+        source: WindowSource::Server,
+    });
+    [stated, learned]
+        .into_iter()
+        .flatten()
+        .min_by_key(|window| window.tokens)
+}
+
+/// Forgets the windows of a provider's models, which may be loaded with another one now.
+pub(crate) fn forget(host: &Host, provider: &str) {
+    let mut windows = read_windows(host);
+    let count = windows.len();
+    let start = name_model(provider, Some(""));
+    windows.retain(|name, _| name != provider && !name.starts_with(&start));
+    if windows.len() < count {
+        write_windows(host, &windows);
+    }
+}
+
+fn name_model(provider: &str, model: Option<&str>) -> String {
+    match model {
+        Some(model) => format!("{provider}/{model}"),
+        None => provider.to_owned(),
+    }
+}
+
+fn file_of(host: &Host) -> Option<PathBuf> {
+    Some(host.environment().state_dir()?.join(FILE))
+}
+
+fn read_windows(host: &Host) -> BTreeMap<String, LearnedWindow> {
+    let read = || {
+        let text = read_own_text(host.environment(), &file_of(host)?, CODE, LARGEST).ok()??;
+        serde_json::from_str(&text).ok()
+    };
+    // A file that cannot be read is one that a call goes without.
+    read().unwrap_or_default()
+}
+
+fn write_windows(host: &Host, windows: &BTreeMap<String, LearnedWindow>) {
+    if let (Some(file), Ok(text)) = (file_of(host), serde_json::to_string(windows)) {
+        // What cannot be remembered is learned again from the next refusal.
+        write_own_text(&file, &text, CODE).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentos_testkit::repo::TestRepo;
+
+    use super::*;
+    use crate::environment::Environment;
+
+    #[test]
+    fn a_window_is_remembered_for_its_model_until_the_model_is_loaded_again() {
+        let repo = TestRepo::new();
+        let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
+        let host = Host::new(Environment::new([home], repo.path().to_owned()));
+        remember(&host, "vllm", Some("a/b"), 8_000);
+        remember(&host, "vllm", Some("a/b"), 4_000);
+        remember(&host, "vllm-2", Some("a"), 2_000);
+        let seen = |provider, model| recall(&host, provider, model);
+        assert_eq!(seen("vllm", Some("a/b")), Some(4_000));
+        assert_eq!((seen("vllm", Some("a")), seen("vllm", None)), (None, None));
+        forget(&host, "vllm");
+        assert_eq!(
+            (seen("vllm", Some("a/b")), seen("vllm-2", Some("a"))),
+            (None, Some(2_000))
+        );
+    }
+}
