@@ -39,6 +39,8 @@ pub struct ServerModel {
     pub context_window: Option<u64>,
     /// Bytes of memory that it uses. `None` if the server does not say.
     pub memory_bytes: Option<u64>,
+    /// Reason of the last failure to load it, in words. `None` if the server states none.
+    pub failure: Option<String>,
 }
 
 impl ServerModel {
@@ -51,6 +53,7 @@ impl ServerModel {
             state,
             context_window: None,
             memory_bytes: None,
+            failure: None,
         }
     }
 
@@ -210,7 +213,11 @@ async fn change_model(
             | (MemoryChange::Unload, MemoryState::Unloaded | MemoryState::Failed) => return Ok((now, false)),
             // Before the load began, a failure is that of an earlier attempt.
             (MemoryChange::Load, MemoryState::Failed | MemoryState::Unloaded) if began => {
-                return Err(Reason::LoadFailed.into());
+                let fault = Fault::from(Reason::LoadFailed);
+                return Err(match &now.failure {
+                    Some(failure) => fault.with_message(failure),
+                    None => fault,
+                });
             }
             (MemoryChange::Load, MemoryState::Failed | MemoryState::Unloaded)
             | (MemoryChange::Unload, MemoryState::Loaded | MemoryState::Loading) => {}

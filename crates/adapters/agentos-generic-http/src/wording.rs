@@ -158,8 +158,12 @@ impl ServerWording<'_> {
             | Reason::UnknownModel
             | Reason::LoadingOff
             | Reason::NoModels
-            | Reason::NoLoading
-            | Reason::LoadFailed => hints.load.to_owned(),
+            | Reason::NoLoading => hints.load.to_owned(),
+            // The server tried: what it needs is in its own output.
+            Reason::LoadFailed => {
+                "look at the server's log for the reason, such as a damaged file or too little memory"
+                    .to_owned()
+            }
             Reason::Setup => "install the system's certificate authorities".to_owned(),
             Reason::Dns => "check the host name in the base URL and the network".to_owned(),
             Reason::Refused | Reason::ConnectTimeout => self.word_start(),

@@ -66,6 +66,10 @@ fn read_model(entry: &Value) -> Option<ServerModel> {
         other_names: aliases.map(str::to_owned).collect(),
         context_window: entry.pointer("/meta/n_ctx").and_then(Value::as_u64),
         memory_bytes: entry.pointer("/meta/size").and_then(Value::as_u64),
+        failure: status
+            .and_then(|status| status.get("exit_code")?.as_i64())
+            .filter(|_| failed)
+            .map(|code| format!("its process ended with exit code {code}")),
         ..ServerModel::new(entry.get("id")?.as_str()?, state)
     })
 }

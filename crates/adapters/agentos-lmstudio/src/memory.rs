@@ -60,6 +60,7 @@ fn read_models(list: &Value) -> Option<Vec<ServerModel>> {
                 .filter_map(|instance| instance.get("id")?.as_str());
             let context = |instance: &Value| instance.pointer("/config/context_length")?.as_u64();
             Some(ServerModel {
+                failure: None,
                 name: entry.get("key")?.as_str()?.to_owned(),
                 other_names: names.map(str::to_owned).collect(),
                 state: match instances.is_empty() {

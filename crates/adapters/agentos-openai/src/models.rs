@@ -13,6 +13,8 @@ pub struct ListedModel {
     aliases: Vec<String>,
     state: Option<String>,
     failed: bool,
+    /// Exit code of the process that was to load it. `None` if the server states none.
+    exit_code: Option<i64>,
     context_window: Option<u64>,
 }
 
@@ -72,7 +74,7 @@ impl ModelList {
         };
         let remark = model
             .read_state()
-            .map_err(|reason| Fault::from(reason).with_models(self.model_ids()))?;
+            .map_err(|fault| fault.with_models(self.model_ids()))?;
         Ok(ProbeFindings {
             model: Some(model.id.clone()),
             models: self.model_ids(),
@@ -113,6 +115,7 @@ impl ListedModel {
             failed: status
                 .and_then(|status| status.get("failed")?.as_bool())
                 .unwrap_or(false),
+            exit_code: status.and_then(|status| status.get("exit_code")?.as_i64()),
             context_window: context,
         })
     }
@@ -125,12 +128,16 @@ impl ListedModel {
     ///
     /// # Errors
     /// The reason why it cannot be used.
-    fn read_state(&self) -> Result<Option<Reason>, Reason> {
+    fn read_state(&self) -> Result<Option<Reason>, Fault> {
         if self.failed {
-            return Err(Reason::LoadFailed);
+            let fault = Fault::from(Reason::LoadFailed);
+            return Err(match self.exit_code {
+                Some(code) => fault.with_message(&format!("its process ended with exit code {code}")),
+                None => fault,
+            });
         }
         match self.state.as_deref() {
-            Some("loading" | "downloading") => Err(Reason::Loading),
+            Some("loading" | "downloading") => Err(Reason::Loading.into()),
             Some("unloaded" | "sleeping") => Ok(Some(Reason::NotLoaded)),
             _ => Ok(None),
         }
