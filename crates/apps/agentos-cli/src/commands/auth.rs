@@ -4,6 +4,8 @@
 
 use std::io::{IsTerminal, Read};
 
+use std::collections::BTreeSet;
+
 use agentos_host::{AuthStatus, EffectError, KeyCheck, SignInStatus, key_variables};
 use agentos_tool::Secret;
 use serde::Serialize;
@@ -98,9 +100,14 @@ fn format_keys(report: &AuthStatus) -> String {
             key_variables(provider).join(", "),
         ]);
         let signed_in = status.signed_in.as_ref().map(describe_sign_in);
-        for remark in status.withheld.iter().chain(&status.problems).chain(&signed_in) {
+        for remark in status.withheld.iter().chain(&signed_in) {
             remarks.push_str(&format!("{}: {}\n", escape::line(provider), escape::line(remark)));
         }
+    }
+    // The stores are the same for all providers.
+    let problems: BTreeSet<&String> = report.keys.values().flat_map(|status| &status.problems).collect();
+    for problem in problems {
+        remarks.push_str(&format!("{}\n", escape::line(problem)));
     }
     format!("{}{remarks}", format_columns(&rows))
 }
