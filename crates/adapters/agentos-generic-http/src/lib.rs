@@ -10,6 +10,8 @@ mod call;
 mod context;
 mod failure;
 mod functions;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guard;
 mod marks;
 mod memory;

@@ -26,6 +26,21 @@ use crate::{AnswerPiece, Fault, Reason, Wire};
 /// Events of one answer.
 pub(crate) struct AnswerEvents {
     events: BodyEvents,
+    reader: EventReader,
+}
+
+/// Result of reading one event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventStep {
+    /// The answer goes on. True if the event had a word of it.
+    GoesOn { has_word: bool },
+    /// The answer is complete.
+    Ended,
+}
+
+/// Reader of events, wherever they come from.
+#[derive(Default)]
+pub(crate) struct EventReader {
     split: SplitCharacter,
 }
 
@@ -34,7 +49,7 @@ impl AnswerEvents {
     pub(crate) fn new(events: BodyEvents) -> Self {
         Self {
             events,
-            split: SplitCharacter::default(),
+            reader: EventReader::default(),
         }
     }
 
@@ -54,16 +69,41 @@ impl AnswerEvents {
             Err(_) if answer.is_ended() => None,
             Err(error) => return Err(in_stream(error.into())),
         };
+        match self.reader.read_event(event.as_deref(), wire, answer, ready)? {
+            EventStep::GoesOn { has_word } => {
+                if has_word {
+                    self.events.note_word();
+                }
+                Ok(true)
+            }
+            EventStep::Ended => Ok(false),
+        }
+    }
+}
+
+impl EventReader {
+    /// Reads one event. `None` is the end of the connection.
+    ///
+    /// # Errors
+    /// If the event reports a failure or cannot be read, or the connection ends without an end of the answer.
+    pub(crate) fn read_event(
+        &mut self,
+        event: Option<&str>,
+        wire: &dyn Wire,
+        answer: &mut AnswerBuilder<'_>,
+        ready: &mut VecDeque<ChatEvent>,
+    ) -> Result<EventStep, Fault> {
+        let nothing = EventStep::GoesOn { has_word: false };
         let Some(event) = event else {
             if !answer.is_ended() {
                 return Err(Fault::from(Reason::BrokenStream)
                     .with_message("the stream ended without a finish reason"));
             }
             self.close(answer, ready)?;
-            return Ok(false);
+            return Ok(EventStep::Ended);
         };
         match event.trim() {
-            "" => return Ok(true),
+            "" => return Ok(nothing),
             // The end of OpenAI's streams, which many servers copy; it is not JSON.
             "[DONE]" => {
                 answer.end_without_reason();
@@ -72,17 +112,17 @@ impl AnswerEvents {
                         .with_message("the stream ended without a finish reason"));
                 }
                 self.close(answer, ready)?;
-                return Ok(false);
+                return Ok(EventStep::Ended);
             }
             _ => {}
         }
         let was_open = self.split.is_open();
-        let Some(json) = self.split.read_event(&event) else {
+        let Some(json) = self.split.read_event(event) else {
             let words = format!("an event of the stream is not JSON: {event}");
             return Err(Fault::from(Reason::BrokenStream).with_message(&words));
         };
         if is_nothing(&json) {
-            return Ok(true);
+            return Ok(nothing);
         }
         // The status is already 200 when a failure happens in the middle of a stream, so servers send the error as an event.
         if let Some(fault) = judge_event(&json, answer.is_begun()) {
@@ -97,11 +137,9 @@ impl AnswerEvents {
             self.split.give_up();
             piece.content.text.insert_str(0, LOST_CHARACTER);
         }
-        if piece.has_word() {
-            self.events.note_word();
-        }
+        let has_word = piece.has_word();
         answer.add_piece(piece, ready)?;
-        Ok(true)
+        Ok(EventStep::GoesOn { has_word })
     }
 
     /// Ends the answer. A half of a character that still waits is shown as lost.

@@ -31,6 +31,7 @@ mod proxy_head;
 #[cfg(target_os = "linux")]
 mod refused_calls;
 mod scratch;
+mod server_stream;
 mod tape;
 mod tool_protocol;
 
@@ -51,6 +52,7 @@ pub use profile::check_profile;
 pub use proxy_head::check_proxy_head;
 #[cfg(target_os = "linux")]
 pub use refused_calls::check_refused_calls;
+pub use server_stream::check_server_stream;
 pub use tape::check_tape;
 pub use tool_protocol::check_tool_protocol;
 
@@ -85,6 +87,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     target("refused-calls", check_refused_calls),
     target("roundtrip", check_roundtrip),
     target("series", check_series),
+    target("server-stream", check_server_stream),
     target("tape", check_tape),
     target("tool-protocol", check_tool_protocol),
 ];

@@ -73,6 +73,7 @@ replayed! {
     a_report_that_is_cut_off_says_less: "refused-calls",
     an_edit_lands_as_itself_and_back: "roundtrip",
     a_series_of_edits_lands_as_its_last_state: "series",
+    a_stream_of_a_server_is_an_answer_or_a_failure: "server-stream",
     a_changed_tape_is_found: "tape",
     an_answer_of_a_tool_is_the_same_however_it_arrives: "tool-protocol",
 }
