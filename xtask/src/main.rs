@@ -7,6 +7,7 @@ mod bench;
 mod boundary;
 mod browser;
 mod ci;
+mod conformance;
 mod disk;
 mod dist;
 mod fuzz;

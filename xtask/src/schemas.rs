@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::{Shell, cmd};
 
 use crate::metadata::Metadata;
-use crate::{gates, messages, say};
+use crate::{conformance, gates, messages, say};
 
 const FOLDER: &str = "crates/words/agentos-schema/schemas";
 /// The page of every verb, exit code and error code.
@@ -90,6 +90,7 @@ fn generate_files(sh: &Shell, binaries: &Path) -> Result<FileTexts> {
     let reference = cmd!(sh, "{agentos} man --reference").quiet().output()?.stdout;
     files.insert(REFERENCE.to_owned(), String::from_utf8(reference)?);
     files.insert(messages::PAGE.to_owned(), messages::render_page(sh)?);
+    files.insert(conformance::PAGE.to_owned(), conformance::render_page(sh)?);
     files.insert(
         gates::PAGE.to_owned(),
         gates::render_page(&sh.read_file(gates::PAGE)?)?,
