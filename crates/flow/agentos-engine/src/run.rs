@@ -35,7 +35,7 @@ use crate::checking;
 use crate::context::Context;
 use crate::feedback;
 use crate::measuring::measure_boundary;
-use crate::ports::{CancelSignal, EffectError, SuccessorTool, TargetInfo};
+use crate::ports::{CancelSignal, EffectError, TargetInfo};
 use crate::preflight::refuse_ahead;
 use crate::records::{self, Called, RecordedCall, RecordedView};
 use crate::request::{await_or_cancel, interrupted_error, tool_facts};
@@ -48,7 +48,7 @@ use crate::{Cause, FailedAttempt, Outcome, OutcomeKind};
 pub use crate::request::{TaskRequest, was_interrupted};
 pub use prompting::preview_task;
 
-use narrowing::narrow_context;
+use after_failure::{find_successor, narrow_context};
 
 /// A call of a tool, judged but not landed.
 #[derive(Debug)]
@@ -372,29 +372,24 @@ pub async fn run(
             && (outcome.cause == Cause::Landing || failed_check);
         let context_bytes = proposed.context.count_bytes().saturating_add(read_before);
         outcome.result = Some(proposed.result);
-        if narrowed.get().is_none()
-            && let Some((tokens, plan)) = narrow_context(effects, &current, proposed.error.as_ref(), &outcome)
-        {
-            let plan = narrowed.get_or_init(|| plan);
-            let shorter = current.clone().with_context(tokens, plan);
-            let next = attempt_facts(&shorter, attempt + 1, effects.clock.now());
-            if matches!(refuse_ahead(effects, &shorter, &begun, next), Ok(Some(_))) {
-                return outcome;
-            }
-            earlier.push(FailedAttempt {
-                attempt,
-                code: outcome.code,
-                message: outcome.message,
-            });
-            (current, feedback) = (shorter, None);
-            attempt += 1;
-            replaced += 1;
-            continue;
-        }
-        if let Some(successor) = find_successor(request, proposed.error.as_ref(), &outcome, cancel).await {
-            let handed = current.clone().hand_to(successor);
+        let failure = proposed.error.as_ref();
+        let shorter = match narrowed.get() {
+            Some(_) => None,
+            None => narrow_context(effects, &current, failure, &outcome).map(|(tokens, plan)| {
+                current
+                    .clone()
+                    .with_context(tokens, narrowed.get_or_init(|| plan))
+            }),
+        };
+        let handed = match shorter {
+            Some(shorter) => Some(shorter),
+            None => find_successor(request, failure, &outcome, cancel)
+                .await
+                .map(|successor| current.clone().hand_to(successor)),
+        };
+        if let Some(handed) = handed {
             let next = attempt_facts(&handed, attempt + 1, effects.clock.now());
-            // Policy may not let the other tool be asked. Then the failure is the end.
+            // Policy may not let the other tool, or this one again, be asked. Then the failure is the end.
             if matches!(refuse_ahead(effects, &handed, &begun, next), Ok(Some(_))) {
                 return outcome;
             }
@@ -436,23 +431,6 @@ pub async fn run(
         });
         attempt += 1;
     }
-}
-
-/// Finds the tool that is asked after a call that failed. `None` if the run ends with this outcome.
-async fn find_successor<'a>(
-    request: &TaskRequest<'a>,
-    error: Option<&ToolError>,
-    outcome: &Outcome,
-    cancel: &mut CancelSignal<'_>,
-) -> Option<SuccessorTool<'a>> {
-    let (successors, error) = (request.successors?, error?);
-    // A repository that changed, or a wish to stop, goes before whatever the tool reported.
-    if !matches!(outcome.cause, Cause::Tool | Cause::Limit) {
-        return None;
-    }
-    await_or_cancel(successors.find_next(error), cancel)
-        .await
-        .flatten()
 }
 
 /// Writes for the tool why its answer did not land. `None` if no answer was judged.
@@ -508,8 +486,8 @@ fn judge_answer(
     })
 }
 
+mod after_failure;
 mod concluding;
-mod narrowing;
 mod prompting;
 mod unusable;
 

@@ -45,7 +45,7 @@ pub struct TaskOptions {
     /// Edit format that overrides the profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edit_format: Option<EditFormat>,
-    /// Thinking that the model was asked for.
+    /// Thinking that was requested of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<ThinkingLevel>,
     /// Program and its arguments.

@@ -2,10 +2,10 @@
 
 use agentos_schema::{SchemaName, validate_value};
 use agentos_testkit::cli::CliOutput;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use agentos_testkit::repo::{TestRepo, write_file};
-use agentos_testkit::server::FakeServer;
+use agentos_testkit::server::{FakeServer, Reply};
 
 use crate::support::{SLOPPY_FIX, agentos, chat_server, openai_at, run_in, seen, small_repo};
 
@@ -144,6 +144,45 @@ fn repo_with_large_file() -> TestRepo {
 
 const LARGE_FIX: &str = "src/large.rs\n<<<<<<< SEARCH\npub fn basket_total(a: i64, b: i64) -> i64 {\n    a - b\n=======\n\
 pub fn basket_total(a: i64, b: i64) -> i64 {\n    a + b\n>>>>>>> REPLACE\n";
+
+#[test]
+fn a_refusal_that_states_the_window_leads_to_one_call_with_less_context() {
+    let repo = repo_with_large_file();
+    let answer = LARGE_FIX.to_owned();
+    let server = FakeServer::start(move |request| {
+        if request.path.ends_with("/models") {
+            return Reply::json(200, &json!({ "object": "list", "data": [{ "id": "tiny-coder", "object": "model" }] }));
+        }
+        if request.body.len() > 16_000 {
+            let message = "This model's maximum context length is 4096 tokens. However, you requested 14000 tokens.";
+            return Reply::json(400, &json!({ "object": "error", "message": message, "code": 400 }));
+        }
+        let choice = json!({ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": answer } });
+        Reply::json(200, &json!({ "object": "chat.completion", "model": "tiny-coder", "choices": [choice] }))
+    })
+    .unwrap();
+    let flags = openai_at(&server.url());
+    let mut args: Vec<&str> = vec!["run", "basket_total subtracts", "--file", "src/large.rs"];
+    args.extend(flags.iter().map(String::as_str));
+    let cli = agentos().in_dir(repo.path()).env("OPENAI_API_KEY", "k");
+    let sizes = || {
+        let requests = server.requests();
+        let asked = requests
+            .iter()
+            .filter(|request| request.path.ends_with("/chat/completions"));
+        asked
+            .map(|request| request.body.len() > 16_000)
+            .collect::<Vec<_>>()
+    };
+    let output = cli.run(&args).unwrap();
+    assert_eq!((output.code, sizes()), (Some(0), vec![true, false]), "{output}");
+    let replayed = cli.run(&["evidence", "replay", "--all"]).unwrap();
+    assert_eq!(replayed.code, Some(0), "{replayed}");
+    // The next run knows the window.
+    let dry = [&args[..], &["--dry-run"]].concat();
+    cli.run(&dry).unwrap();
+    assert_eq!(sizes(), [true, false, false]);
+}
 
 #[test]
 fn of_a_named_file_that_does_not_fit_the_parts_are_sent_and_their_edit_lands() {

@@ -2,14 +2,16 @@
 //!
 //! Owns: what a turn has gathered so far. Never: writes a record; see `record.rs`.
 
+mod relearning;
+
 use agentos_ledger::{CallRecord, CompressionReceipt, MessageAuthor, MessageRef, RepositoryReads};
 use agentos_model::{
     ChatMessage, ChatReply, ChatRequest, ChatRole, MessagePart, ToolCall, ToolResult, ToolSpec,
 };
 use agentos_tool::RunId;
 use agentos_window::{
-    MessageSize, WindowExcess, WindowGauge, WindowInput, WindowPlan, WindowSize, WindowSource,
-    estimate_message, estimate_tools, plan_window,
+    MessageSize, WindowExcess, WindowGauge, WindowInput, WindowPlan, estimate_message, estimate_tools,
+    plan_window,
 };
 
 use super::model_call::{CallFault, EndedCall, call_model};
@@ -143,47 +145,6 @@ impl<'a> TurnFlow<'a> {
             provider: self.ports.model.model.provider_name().to_owned(),
             model: model_id.or_else(|| self.ports.model.requested.map(str::to_owned)),
         }
-    }
-
-    /// Calls the model. If the server refuses the request as too long and states its window, the call is made once more with what fits.
-    async fn ask_within_window(&mut self) -> Result<ChatReply, FlowEnd> {
-        let failure = match self.ask_model().await {
-            Err(FlowEnd::Failed(failure)) => failure,
-            ended => return ended,
-        };
-        if !self.learn_window(&failure) {
-            return Err(FlowEnd::Failed(failure));
-        }
-        let before = self.live.len();
-        // A request that cannot be made shorter would be refused again.
-        if self.fit_window().await.is_err() || self.live.len() >= before {
-            return Err(FlowEnd::Failed(failure));
-        }
-        (self.ports.emit)(TurnEvent::Note {
-            note: format!(
-                "the server's window has {} tokens: asked again with a summary of the earlier messages",
-                self.ports.model.window.tokens
-            ),
-        });
-        self.ask_model().await
-    }
-
-    /// Takes the window that a refusal states. Returns false if it states none, or one that is not smaller than the window so far.
-    fn learn_window(&mut self, failure: &TurnFailure) -> bool {
-        let stated = failure.advice.stated_window;
-        let model = &mut self.ports.model;
-        let Some(tokens) =
-            stated.filter(|tokens| failure.code == "context-length" && *tokens < model.window.tokens)
-        else {
-            return false;
-        };
-        self.learned_window = Some(tokens);
-        model.window = WindowSize {
-            tokens,
-            source: WindowSource::Server,
-        };
-        model.output_reserve = model.output_reserve.min(tokens / 4);
-        true
     }
 
     /// Calls the model with everything that is sent.

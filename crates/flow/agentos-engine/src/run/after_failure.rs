@@ -1,12 +1,13 @@
-//! Less context after a server refused a request as too long.
+//! The next call after one that failed: of another tool, or of the same one with less context.
 //!
-//! Owns: when the search for context is repeated. Never: lets a server raise a window, or calls a tool.
+//! Owns: when there is one. Never: lets a server raise a window, or calls a tool.
 
 use agentos_api::WindowSource;
 use agentos_tool::ToolError;
 
 use crate::context_search::{ContextPlan, ContextQuery, ModelWindow, find_context};
-use crate::request::TaskRequest;
+use crate::ports::{CancelSignal, SuccessorTool};
+use crate::request::{TaskRequest, await_or_cancel};
 use crate::settle::RunEffects;
 use crate::{Cause, Outcome};
 
@@ -39,9 +40,26 @@ pub(super) fn narrow_context(
             tokens,
             source: WindowSource::Server,
         }),
-        ..search.clone()
+        ..*search
     };
     let plan = find_context(effects.repo, effects.clock, &query).ok()?;
     // The same files would be refused again.
     (plan.files != request.files || plan.outline != request.outline).then_some((tokens, plan))
+}
+
+/// Finds the tool that is asked after a call that failed. `None` if the run ends with this outcome.
+pub(super) async fn find_successor<'a>(
+    request: &TaskRequest<'a>,
+    error: Option<&ToolError>,
+    outcome: &Outcome,
+    cancel: &mut CancelSignal<'_>,
+) -> Option<SuccessorTool<'a>> {
+    let (successors, error) = (request.successors?, error?);
+    // A repository that changed, or a wish to stop, goes before whatever the tool reported.
+    if !matches!(outcome.cause, Cause::Tool | Cause::Limit) {
+        return None;
+    }
+    await_or_cancel(successors.find_next(error), cancel)
+        .await
+        .flatten()
 }
