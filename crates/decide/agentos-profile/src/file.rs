@@ -173,7 +173,7 @@ pub struct ParamsFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16))]
     pub stop: Option<Vec<String>>,
-    /// Thinking that the model is asked for. Default: the server decides.
+    /// Thinking that is requested of the model. Default: the server decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking: Option<ThinkingLevel>,
 }

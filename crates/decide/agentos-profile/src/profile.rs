@@ -59,7 +59,7 @@ pub struct Params {
     pub seed: Option<u64>,
     /// Texts at which the answer ends.
     pub stop: Vec<String>,
-    /// Thinking that the model is asked for. `None` if the server decides.
+    /// Thinking that is requested of the model. `None` if the server decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<ThinkingLevel>,
 }

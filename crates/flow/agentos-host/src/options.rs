@@ -124,7 +124,7 @@ pub struct ProviderOverrides {
     pub timeouts: TimeoutsFile,
     /// Number of times that a failed call is sent again. `None` for the adapter's usual number.
     pub retries: Option<u32>,
-    /// Thinking that the model is asked for.
+    /// Thinking that is requested of the model.
     pub thinking: Option<ThinkingLevel>,
     /// Leave out the repository's profile of the provider. The members of a pool are as its owner set them, wherever they are asked.
     pub without_repository: bool,

@@ -88,7 +88,7 @@ pub struct SessionSettings {
     /// Names of the toolboxes that models are offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toolboxes: Vec<String>,
-    /// Thinking that models are asked for. `None` if the profile decides.
+    /// Thinking that is requested of models. `None` if the profile decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<ThinkingLevel>,
 }

@@ -369,7 +369,7 @@ pub struct ChatSendArgs {
 /// Value of `--thinking`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThinkingFlag {
-    /// The thinking that the model is asked for.
+    /// The thinking that is requested.
     Level(ThinkingLevel),
     /// The flag without a value, which was the name of `--show-thinking`.
     Show,
@@ -413,7 +413,7 @@ impl ChatFlags {
         Ok(choice)
     }
 
-    /// Returns the thinking that the model is asked for. `None` if the flag names no level.
+    /// Returns the level of thinking that is requested. `None` if the flag names no level.
     #[must_use]
     pub fn thinking_level(&self) -> Option<ThinkingLevel> {
         match self.thinking? {

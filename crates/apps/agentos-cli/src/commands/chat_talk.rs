@@ -239,8 +239,8 @@ impl Talk<'_> {
         if word.is_empty() {
             let level = self.choice.overrides.thinking.or(settings.thinking);
             self.note(&match level {
-                Some(level) => format!("models are asked for thinking: {}", level.as_str()),
-                None => "the profile decides if models are asked for thinking".to_owned(),
+                Some(level) => format!("thinking is requested: {}", level.as_str()),
+                None => "the profile decides if thinking is requested".to_owned(),
             });
             return Ok(());
         }

@@ -13,7 +13,7 @@ pub enum CommandWord {
     Model,
     /// Sets or shows the system prompt.
     System,
-    /// Sets the thinking that models are asked for.
+    /// Sets the thinking that is requested of models.
     Thinking,
     /// Pins a text.
     Pin,

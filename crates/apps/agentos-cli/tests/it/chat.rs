@@ -117,7 +117,7 @@ fn thinking_is_asked_for_as_the_flag_or_the_session_says() {
         typed
             .unwrap()
             .stderr
-            .contains("models are asked for thinking: high")
+            .contains("thinking is requested: high")
     );
     send(&cli, &server, &session);
     send(&cli, &server, &[&session[..], &["--thinking", "off"]].concat());

@@ -51,7 +51,7 @@ impl GuardedModel {
     }
 
     /// Returns true if the limit of a token is about the model although the user has set none. A model on this machine without a price is
-    /// not refused then: the user has asked for no limit in money.
+    /// not refused then: the user has set no limit in money.
     fn may_cost_elsewhere(&self) -> bool {
         states_cost(&self.price) || (self.may_cost() && self.execution_mode == ExecutionMode::Cloud)
     }
