@@ -113,12 +113,7 @@ fn thinking_is_asked_for_as_the_flag_or_the_session_says() {
     send(&cli, &server, &["Hello", "--thinking", "low"]);
     send(&cli, &server, &session);
     let typed = cli.run_with_input(&["chat", "-c", "s"], b"/thinking high\n/thinking\n");
-    assert!(
-        typed
-            .unwrap()
-            .stderr
-            .contains("thinking is requested: high")
-    );
+    assert!(typed.unwrap().stderr.contains("thinking is requested: high"));
     send(&cli, &server, &session);
     send(&cli, &server, &[&session[..], &["--thinking", "off"]].concat());
     let asked = server
