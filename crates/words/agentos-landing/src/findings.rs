@@ -51,7 +51,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::line_edits;
-use crate::text::{split_ending, split_lines, texts_of};
+use crate::text::{split_lines, texts_of};
 use crate::{Change, FileChange, RepoPath};
 
 /// Finding in an added line.
@@ -152,23 +152,7 @@ fn scan_binary(found: &mut Findings, path: &RepoPath, old: &[u8], new: &[u8]) {
 #[must_use]
 pub fn scan_file(path: &RepoPath, content: &[u8]) -> Findings {
     let mut found = Findings::default();
-    // The search for a context scans a megabyte for each task. Few lines are suspect, and the others are not even split.
-    for start in prefilter::list_suspect_lines(content) {
-        let rest = content.get(start..).unwrap_or_default();
-        let mut lines = rest
-            .split_inclusive(|byte| *byte == b'\n')
-            .map(|line| split_ending(line).text);
-        let Some(text) = lines.next() else { continue };
-        let following: Vec<&[u8]> = match prefilter::has_key_header(text) {
-            true => lines.take(secrets::KEY_REACH).collect(),
-            false => Vec::new(),
-        };
-        let at = || {
-            let above = content.get(..start).unwrap_or_default();
-            above.iter().filter(|byte| **byte == b'\n').count()
-        };
-        scan_line(&mut found, path, &at, (text, &following), start == 0);
-    }
+    scan_added(&mut found, path, 0, &line_texts(content));
     found
 }
 
@@ -179,7 +163,7 @@ fn scan_every_line(path: &RepoPath, content: &[u8]) -> Findings {
     let lines = line_texts(content);
     for (at, text) in lines.iter().enumerate() {
         let following = lines.get(at + 1..).unwrap_or_default();
-        scan_line(&mut found, path, &|| at, (text, following), at == 0);
+        scan_line(&mut found, path, at, (text, following));
     }
     found
 }
@@ -203,20 +187,14 @@ fn scan_added(found: &mut Findings, path: &RepoPath, first: usize, added: &[&[u8
         if prefilter::is_suspect(text) {
             // The key below an added header is added together with it.
             let following = added.get(at + 1..).unwrap_or_default();
-            scan_line(found, path, &|| first + at, (text, following), first + at == 0);
+            scan_line(found, path, first + at, (text, following));
         }
     }
 }
 
-/// Scans one line in full. `at` returns its position in the file; it is only called for a finding.
-fn scan_line(
-    found: &mut Findings,
-    path: &RepoPath,
-    at: &dyn Fn() -> usize,
-    (text, following): (&[u8], &[&[u8]]),
-    is_first: bool,
-) {
-    let finding = |kind: &str| Finding::new(path, at(), kind);
+/// Scans one line in full, which has this position in the file.
+fn scan_line(found: &mut Findings, path: &RepoPath, at: usize, (text, following): (&[u8], &[&[u8]])) {
+    let finding = |kind: &str| Finding::new(path, at, kind);
     let kinds = secrets::secret_kinds(text, following);
     // The hint is for lines without a certain finding: one line must not be reported twice.
     if kinds.is_empty() && entropy::looks_random(text) {
@@ -226,7 +204,7 @@ fn scan_line(
     if text.contains(&0) {
         found.nul.push(finding("nul"));
     }
-    let seen = invisible::scan_line(text, is_first);
+    let seen = invisible::scan_line(text, at == 0);
     found.bidi.extend(seen.bidi.map(finding));
     found.invisible.extend(seen.invisible.map(finding));
 }

@@ -20,10 +20,8 @@
 //!
 //! Tests compare the whole table of tokens, generated lines and real files with the scan of every line.
 
-use std::collections::BTreeSet;
-
 use super::secrets::{is_short_start, is_word_byte};
-use crate::text::{contains, split_run};
+use crate::text::contains;
 
 /// Minimum length of a run with a finding. Tests of `shapes`, `secrets` and `entropy` have the same number.
 const LEAST_RUN: usize = 20;
@@ -32,89 +30,19 @@ const LONG_RUN: usize = 30;
 
 /// Returns false if a scan of the line finds nothing.
 pub(super) fn is_suspect(line: &[u8]) -> bool {
-    find_suspect_run(line, 0).is_some()
-        || has_address_with_user(line)
-        || has_key_header(line)
+    let is_in_run = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.=/+~".contains(byte);
+    let mut runs = line.split(|byte| !is_in_run(byte));
+    runs.any(is_suspect_run)
+        || (line.contains(&b'@') && contains(line, b"://"))
+        || contains(line, b"-----BEGIN ")
         || !line.is_ascii()
         || line.contains(&0)
 }
 
-/// Returns the beginnings of the lines of a file in which a scan may find something, in their order. Each condition is tested in
-/// one look at the whole file: splitting it into lines alone would cost more than all of them.
-pub(super) fn list_suspect_lines(content: &[u8]) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
-    let mut from = 0;
-    // A line end is no part of a run, so that no run reaches into another line.
-    while let Some(at) = find_suspect_run(content, from) {
-        found.insert(line_start(content, at));
-        from = line_end(content, at);
-    }
-    let has_user = |(_, line): &(usize, &[u8])| has_address_with_user(line);
-    let addresses = lines_with(content, |byte| byte == b'@').filter(has_user);
-    found.extend(addresses.map(|(start, _)| start));
-    found.extend(key_headers(content).map(|at| line_start(content, at)));
-    if content.contains(&0) || !content.is_ascii() {
-        let hidden = lines_with(content, |byte| byte == 0 || !byte.is_ascii());
-        found.extend(hidden.map(|(start, _)| start));
-    }
-    found
-}
-
-/// Returns every line that has such a byte, with its position.
-fn lines_with(content: &[u8], is_wanted: impl Fn(u8) -> bool) -> impl Iterator<Item = (usize, &[u8])> {
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        let mut rest = content.get(from..)?.iter();
-        let at = from + rest.position(|byte| is_wanted(*byte))?;
-        let (start, end) = (line_start(content, at), line_end(content, at));
-        from = end;
-        Some((start, content.get(start..end)?))
-    })
-}
-
-/// Returns the position at which the line of a byte begins.
-fn line_start(content: &[u8], at: usize) -> usize {
-    let above = content.get(..at).unwrap_or_default();
-    above
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |end| end + 1)
-}
-
-/// Returns the position after the line of a byte.
-fn line_end(content: &[u8], at: usize) -> usize {
-    let rest = content.get(at..).unwrap_or_default();
-    let end = rest.iter().position(|byte| *byte == b'\n');
-    end.map_or(content.len(), |end| at + end + 1)
-}
-
-/// Returns true for a byte of which tokens and random values consist.
-fn is_in_run(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_-.=/+~".contains(&byte)
-}
-
-/// Finds a run that is long enough for a finding and has a digit, or needs none. `None` if there is none from here on.
-fn find_suspect_run(line: &[u8], from: usize) -> Option<usize> {
-    let mut from = from;
-    // A run of 20 bytes that begins here or later has one of them 19 bytes on: so most bytes need no look.
-    while let Some(ahead) = line.get(from..from + LEAST_RUN) {
-        let (last, before) = ahead.split_last()?;
-        if !is_in_run(*last) {
-            from += LEAST_RUN;
-            continue;
-        }
-        if let Some(at) = before.iter().rposition(|byte| !is_in_run(*byte)) {
-            from += at + 1;
-            continue;
-        }
-        let rest = line.get(from..).unwrap_or_default();
-        let (run, _) = split_run(rest, is_in_run);
-        if run.len() >= LONG_RUN || run.iter().any(u8::is_ascii_digit) || has_short_start(run) {
-            return Some(from);
-        }
-        from += run.len() + 1;
-    }
-    None
+/// Returns true for a run that is long enough for a finding and has a digit, or needs none.
+fn is_suspect_run(run: &[u8]) -> bool {
+    let is_enough = || run.len() >= LONG_RUN || run.iter().any(u8::is_ascii_digit) || has_short_start(run);
+    run.len() >= LEAST_RUN && is_enough()
 }
 
 /// Returns true if a word of the run begins as those tokens do that few characters follow.
@@ -123,28 +51,6 @@ fn has_short_start(run: &[u8]) -> bool {
     run.iter().enumerate().any(|(at, byte)| {
         let begins = !before.replace(*byte).is_some_and(is_word_byte);
         begins && run.get(at..).is_some_and(is_short_start)
-    })
-}
-
-/// Returns true for a line with `://` and `@`.
-fn has_address_with_user(line: &[u8]) -> bool {
-    line.contains(&b'@') && contains(line, b"://")
-}
-
-/// Returns true for a line with the beginning of a PEM header.
-pub(super) fn has_key_header(line: &[u8]) -> bool {
-    key_headers(line).next().is_some()
-}
-
-/// Returns the positions of the beginnings of PEM headers.
-fn key_headers(text: &[u8]) -> impl Iterator<Item = usize> {
-    const HEADER: &[u8] = b"-----BEGIN ";
-    /// Number of dashes: one of so many bytes is one, wherever the header begins.
-    const DASHES: usize = 5;
-    let looks = text.iter().enumerate().skip(DASHES - 1).step_by(DASHES);
-    looks.filter(|(_, byte)| **byte == b'-').filter_map(|(at, _)| {
-        let mut near = at + 1 - DASHES..=at;
-        near.find(|start| text.get(*start..).is_some_and(|rest| rest.starts_with(HEADER)))
     })
 }
 

@@ -12,7 +12,7 @@ pub(super) use shapes::list_starts;
 pub(super) use shapes::{dashed_word as is_word_byte, is_short_start};
 
 /// Number of lines below the header of a key that are searched for the key. Headers of an encrypted key may be between.
-pub(super) const KEY_REACH: usize = 6;
+const KEY_REACH: usize = 6;
 
 /// Returns the kinds of secrets in a line. `following` are the added lines below it.
 pub(super) fn secret_kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {

@@ -7,7 +7,10 @@ use crate::text::begins_as;
 
 /// Form of a token that begins with fixed text: that text, or several with blanks between them, the kind, the characters that may follow it, and the minimum and
 /// the maximum number of them; [`MANY`] for no limit.
-type TokenShape = (&'static str, &'static str, fn(u8) -> bool, usize, usize);
+type TokenShape = (&'static str, &'static str, TokenBytes, usize, usize);
+
+/// Bytes that a token may have behind its beginning.
+type TokenBytes = fn(u8) -> bool;
 
 /// No limit.
 const MANY: usize = usize::MAX;
@@ -20,129 +23,109 @@ pub(in crate::findings) fn dashed_word(byte: u8) -> bool {
     word_byte(byte) || byte == b'-'
 }
 
-fn dotted_word(byte: u8) -> bool {
-    dashed_word(byte) || byte == b'.'
-}
-
-fn base64_byte(byte: u8) -> bool {
-    dashed_word(byte) || matches!(byte, b'=' | b'+' | b'/')
-}
-
-fn upper_or_digit(byte: u8) -> bool {
-    byte.is_ascii_uppercase() || byte.is_ascii_digit()
-}
-
-fn dashed_upper(byte: u8) -> bool {
-    upper_or_digit(byte) || byte == b'-'
-}
-
-fn address_byte(byte: u8) -> bool {
-    word_byte(byte) || byte == b'/'
-}
-
-fn alphanumeric(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-}
-
-fn hex_digit(byte: u8) -> bool {
-    byte.is_ascii_hexdigit()
-}
+const DOTTED_WORD: TokenBytes = |byte| dashed_word(byte) || byte == b'.';
+const BASE64: TokenBytes = |byte| dashed_word(byte) || matches!(byte, b'=' | b'+' | b'/');
+const UPPER_OR_DIGIT: TokenBytes = |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+const DASHED_UPPER: TokenBytes = |byte| UPPER_OR_DIGIT(byte) || byte == b'-';
+const ADDRESS: TokenBytes = |byte| word_byte(byte) || byte == b'/';
+const ALPHANUMERIC: TokenBytes = |byte| byte.is_ascii_alphanumeric();
+const HEX_DIGIT: TokenBytes = |byte| byte.is_ascii_hexdigit();
 
 /// Forms, sorted by the first byte of their beginnings, which all beginnings of one form share.
 const SHAPES: [TokenShape; 96] = [
-    ("A3-", "1password-key", dashed_upper, 30, 40),
-    ("A3T", "aws-access-key", upper_or_digit, 17, 17),
-    ("ABIA ACCA AKIA ASIA", "aws-access-key", upper_or_digit, 16, 16),
-    ("ABSK", "aws-bedrock-key", base64_byte, 109, MANY),
-    ("AGE-SECRET-KEY-1", "age-secret-key", upper_or_digit, 58, 58),
+    ("A3-", "1password-key", DASHED_UPPER, 30, 40),
+    ("A3T", "aws-access-key", UPPER_OR_DIGIT, 17, 17),
+    ("ABIA ACCA AKIA ASIA", "aws-access-key", UPPER_OR_DIGIT, 16, 16),
+    ("ABSK", "aws-bedrock-key", BASE64, 109, MANY),
+    ("AGE-SECRET-KEY-1", "age-secret-key", UPPER_OR_DIGIT, 58, 58),
     ("AIza", "google-key", dashed_word, 35, 35),
-    ("AKCp", "artifactory-key", alphanumeric, 69, 69),
+    ("AKCp", "artifactory-key", ALPHANUMERIC, 69, 69),
     ("AQVN", "yandex-key", dashed_word, 35, 38),
-    ("ATATT3", "atlassian-token", base64_byte, 180, 255),
-    ("AccountKey=", "azure-storage-key", base64_byte, 88, 88),
-    ("CLOJARS_", "clojars-token", alphanumeric, 60, 60),
-    ("EZAK", "easypost-key", alphanumeric, 54, 54),
-    ("FLWPUBK_TEST- FLWSECK-", "flutterwave-key", alphanumeric, 32, 34),
-    ("FLWSECK_TEST-", "flutterwave-key", alphanumeric, 12, 34),
+    ("ATATT3", "atlassian-token", BASE64, 180, 255),
+    ("AccountKey=", "azure-storage-key", BASE64, 88, 88),
+    ("CLOJARS_", "clojars-token", ALPHANUMERIC, 60, 60),
+    ("EZAK", "easypost-key", ALPHANUMERIC, 54, 54),
+    ("FLWPUBK_TEST- FLWSECK-", "flutterwave-key", ALPHANUMERIC, 32, 34),
+    ("FLWSECK_TEST-", "flutterwave-key", ALPHANUMERIC, 12, 34),
     ("GOCSPX-", "google-oauth-secret", dashed_word, 28, 28),
     ("GR1348941", "gitlab-token", dashed_word, 20, 60),
     ("HRKU-AA", "heroku-key", dashed_word, 58, 58),
-    ("LTAI", "alibaba-key", alphanumeric, 20, 20),
-    ("NRAK-", "newrelic-key", alphanumeric, 27, 27),
+    ("LTAI", "alibaba-key", ALPHANUMERIC, 20, 20),
+    ("NRAK-", "newrelic-key", ALPHANUMERIC, 27, 27),
     ("NRII-", "newrelic-key", dashed_word, 32, 32),
     ("PMAK-", "postman-key", dashed_word, 59, 59),
-    ("SG.", "sendgrid-key", dotted_word, 60, 80),
-    ("api_org_", "huggingface-token", alphanumeric, 34, 34),
+    ("SG.", "sendgrid-key", DOTTED_WORD, 60, 80),
+    ("api_org_", "huggingface-token", ALPHANUMERIC, 34, 34),
     ("atlasv1.", "terraform-token", dashed_word, 60, 70),
-    ("bkua_", "buildkite-token", alphanumeric, 40, 40),
-    ("cmVmd", "artifactory-token", alphanumeric, 59, 59),
-    ("csk-", "cerebras-key", alphanumeric, 40, 60),
-    ("dapi", "databricks-token", hex_digit, 32, 32),
+    ("bkua_", "buildkite-token", ALPHANUMERIC, 40, 40),
+    ("cmVmd", "artifactory-token", ALPHANUMERIC, 59, 59),
+    ("csk-", "cerebras-key", ALPHANUMERIC, 40, 60),
+    ("dapi", "databricks-token", HEX_DIGIT, 32, 32),
     ("dckr_pat_", "docker-token", dashed_word, 27, 32),
-    ("dnkey-", "defined-networking-token", base64_byte, 79, 79),
-    ("doo_v1_ dop_v1_ dor_v1_", "digitalocean-token", hex_digit, 64, 64),
-    ("dp.ct.", "doppler-token", alphanumeric, 40, 44),
-    ("dp.pt.", "doppler-token", alphanumeric, 43, 43),
-    ("dp.st.", "doppler-token", dotted_word, 40, 80),
-    ("dt0c01.", "dynatrace-token", dotted_word, 89, 89),
-    ("duffel_live_", "duffel-token", base64_byte, 43, 43),
+    ("dnkey-", "defined-networking-token", BASE64, 79, 79),
+    ("doo_v1_ dop_v1_ dor_v1_", "digitalocean-token", HEX_DIGIT, 64, 64),
+    ("dp.ct.", "doppler-token", ALPHANUMERIC, 40, 44),
+    ("dp.pt.", "doppler-token", ALPHANUMERIC, 43, 43),
+    ("dp.st.", "doppler-token", DOTTED_WORD, 40, 80),
+    ("dt0c01.", "dynatrace-token", DOTTED_WORD, 89, 89),
+    ("duffel_live_", "duffel-token", BASE64, 43, 43),
     ("fig_pat_", "figma-token", dashed_word, 40, 60),
     ("figd_", "figma-token", dashed_word, 38, 60),
-    ("fio-u-", "frameio-token", base64_byte, 64, 64),
-    ("fm1r_ fm2_", "flyio-token", base64_byte, 100, MANY),
+    ("fio-u-", "frameio-token", BASE64, 64, 64),
+    ("fm1r_ fm2_", "flyio-token", BASE64, 100, MANY),
     ("fo1_", "flyio-token", dashed_word, 43, 43),
     ("gho_ ghp_ ghr_ ghs_ ghu_", "github-token", word_byte, 36, 255),
     ("github_pat_", "github-token", word_byte, 60, 255),
     ("glagent-", "gitlab-token", dashed_word, 50, 255),
-    ("glc_", "grafana-token", base64_byte, 32, MANY),
+    ("glc_", "grafana-token", BASE64, 32, MANY),
     ("glcbt- gldt- glffct-", "gitlab-token", dashed_word, 20, 255),
     ("glft- glsoat-", "gitlab-token", dashed_word, 20, 255),
     ("glimt-", "gitlab-token", dashed_word, 25, 255),
     ("gloas-", "gitlab-token", dashed_word, 64, 255),
-    ("glpat- glrt-", "gitlab-token", dotted_word, 20, 255),
+    ("glpat- glrt-", "gitlab-token", DOTTED_WORD, 20, 255),
     ("glptt-", "gitlab-token", dashed_word, 40, 255),
     ("glsa_", "grafana-token", word_byte, 41, 41),
-    ("gsk_", "groq-key", alphanumeric, 52, 52),
+    ("gsk_", "groq-key", ALPHANUMERIC, 52, 52),
     ("hf_", "huggingface-token", word_byte, 34, 40),
-    ("hooks.slack.com/services/", "slack-webhook", address_byte, 40, 60),
+    ("hooks.slack.com/services/", "slack-webhook", ADDRESS, 40, 60),
     ("hvb.", "vault-token", dashed_word, 138, 300),
     ("hvs.", "vault-token", dashed_word, 24, 255),
-    ("ico-", "infracost-token", alphanumeric, 32, 32),
-    ("lin_api_", "linear-key", alphanumeric, 40, 40),
+    ("ico-", "infracost-token", ALPHANUMERIC, 32, 32),
+    ("lin_api_", "linear-key", ALPHANUMERIC, 40, 40),
     ("lsv2_pt_ lsv2_sk_", "langsmith-key", word_byte, 43, 43),
-    ("nfp_", "netlify-token", alphanumeric, 36, 40),
+    ("nfp_", "netlify-token", ALPHANUMERIC, 36, 40),
     ("npm_", "npm-token", word_byte, 36, 36),
-    ("ntn_", "notion-token", alphanumeric, 46, 46),
-    ("ops_eyJ", "1password-token", base64_byte, 250, MANY),
-    ("p8e-", "adobe-secret", alphanumeric, 32, 32),
-    ("pnu_", "prefect-token", alphanumeric, 36, 36),
-    ("pplx-", "perplexity-key", alphanumeric, 48, 48),
-    ("pscale_oauth_", "planetscale-token", dotted_word, 32, 64),
-    ("pscale_pw_ pscale_tkn_", "planetscale-token", dotted_word, 32, 64),
-    ("pul-", "pulumi-token", hex_digit, 40, 40),
+    ("ntn_", "notion-token", ALPHANUMERIC, 46, 46),
+    ("ops_eyJ", "1password-token", BASE64, 250, MANY),
+    ("p8e-", "adobe-secret", ALPHANUMERIC, 32, 32),
+    ("pnu_", "prefect-token", ALPHANUMERIC, 36, 36),
+    ("pplx-", "perplexity-key", ALPHANUMERIC, 48, 48),
+    ("pscale_oauth_", "planetscale-token", DOTTED_WORD, 32, 64),
+    ("pscale_pw_ pscale_tkn_", "planetscale-token", DOTTED_WORD, 32, 64),
+    ("pul-", "pulumi-token", HEX_DIGIT, 40, 40),
     ("pypi-AgE", "pypi-token", dashed_word, 50, MANY),
     ("r8_", "replicate-token", dashed_word, 37, 40),
-    ("rdme_", "readme-token", alphanumeric, 70, 70),
+    ("rdme_", "readme-token", ALPHANUMERIC, 70, 70),
     ("rk_live_", "stripe-key", word_byte, 16, 255),
-    ("rubygems_", "rubygems-key", hex_digit, 48, 48),
-    ("s-s4t2af- s-s4t2ud-", "intra42-secret", hex_digit, 64, 64),
-    ("sbp_", "supabase-token", hex_digit, 40, 40),
-    ("secret_", "notion-token", alphanumeric, 43, 43),
+    ("rubygems_", "rubygems-key", HEX_DIGIT, 48, 48),
+    ("s-s4t2af- s-s4t2ud-", "intra42-secret", HEX_DIGIT, 64, 64),
+    ("sbp_", "supabase-token", HEX_DIGIT, 40, 40),
+    ("secret_", "notion-token", ALPHANUMERIC, 43, 43),
     ("sha256~", "openshift-token", dashed_word, 43, 43),
-    ("shippo_live_", "shippo-token", hex_digit, 40, 40),
-    ("shpat_ shpca_ shppa_ shpss_", "shopify-token", hex_digit, 32, 32),
+    ("shippo_live_", "shippo-token", HEX_DIGIT, 40, 40),
+    ("shpat_ shpca_ shppa_ shpss_", "shopify-token", HEX_DIGIT, 32, 32),
     ("sk-", "openai-key", word_byte, 40, 255),
     ("sk-ant-", "anthropic-key", dashed_word, 32, 255),
-    ("sk-or-v1-", "openrouter-key", hex_digit, 64, 64),
+    ("sk-or-v1-", "openrouter-key", HEX_DIGIT, 64, 64),
     ("sk-proj- sk-svcacct-", "openai-key", dashed_word, 32, 255),
     ("sk_live_", "stripe-key", word_byte, 16, 255),
-    ("sntrys_eyJ", "sentry-token", base64_byte, 100, MANY),
-    ("sntryu_", "sentry-token", hex_digit, 64, 64),
+    ("sntrys_eyJ", "sentry-token", BASE64, 100, MANY),
+    ("sntryu_", "sentry-token", HEX_DIGIT, 64, 64),
     ("sq0atp-", "square-token", dashed_word, 22, 60),
     ("sq0csp-", "square-token", dashed_word, 43, 43),
     ("tk-us-", "scalingo-token", dashed_word, 48, 48),
     ("tskey-", "tailscale-key", dashed_word, 20, 80),
-    ("xai-", "xai-key", alphanumeric, 70, 90),
+    ("xai-", "xai-key", ALPHANUMERIC, 70, 90),
     ("xapp-1- xoxa- xoxb- xoxe-", "slack-token", dashed_word, 20, MANY),
     ("xoxp- xoxr- xoxs-", "slack-token", dashed_word, 20, MANY),
     ("xkeysib-", "sendinblue-token", dashed_word, 81, 81),
