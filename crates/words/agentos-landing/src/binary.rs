@@ -27,7 +27,7 @@ const LINE: usize = 52;
 pub(crate) const HEADER: &[u8] = b"GIT binary patch";
 
 /// Direction of a binary patch, as it is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct BinaryData {
     /// True if the data changes the old content; false if it is the new content itself.
     pub is_delta: bool,
@@ -138,26 +138,8 @@ fn store_blocks(content: &[u8]) -> Vec<u8> {
         out.extend_from_slice(&(!length).to_le_bytes());
         out.extend_from_slice(block);
     }
-    out.extend_from_slice(&sum_adler(content).to_be_bytes());
+    out.extend_from_slice(&adler2::adler32_slice(content).to_be_bytes());
     out
-}
-
-/// Returns the checksum of RFC 1950, section 8.2.
-fn sum_adler(content: &[u8]) -> u32 {
-    /// Largest prime below 2^16.
-    const PRIME: u32 = 65521;
-    /// Most bytes after which the sums still fit into 32 bits.
-    const ROUND: usize = 5552;
-    let (mut a, mut b) = (1_u32, 0_u32);
-    for round in content.chunks(ROUND) {
-        for byte in round {
-            a += u32::from(*byte);
-            b += a;
-        }
-        a %= PRIME;
-        b %= PRIME;
-    }
-    b << 16 | a
 }
 
 #[cfg(test)]

@@ -64,7 +64,8 @@ mod title;
 mod unified;
 mod whole;
 
-pub(crate) use cursor::parse_fence;
+pub(crate) use binary::read_binary_data;
+pub(crate) use cursor::{LineCursor, parse_fence};
 pub(crate) use hunk::{LineCount, parse_header as hunk_header};
 pub use json::{JsonEdit, JsonEdits};
 pub(crate) use model::{
@@ -308,14 +309,11 @@ fn check_size(answer: &[u8]) -> Result<(), Refusal> {
     if answer.len() > limits::ANSWER_BYTES {
         return too_large("the answer is larger than the limit");
     }
-    let mut count = 0;
-    for line in answer.split(|byte| *byte == b'\n') {
-        count += 1;
-        if line.len() > limits::LINE_BYTES {
-            return too_large("a line of the answer is longer than the limit");
-        }
+    let lines = || answer.split(|byte| *byte == b'\n');
+    if lines().any(|line| line.len() > limits::LINE_BYTES) {
+        return too_large("a line of the answer is longer than the limit");
     }
-    if count > limits::LINES {
+    if lines().count() > limits::LINES {
         return too_large("the answer has more lines than the limit");
     }
     Ok(())

@@ -6,20 +6,10 @@
 const DIGITS: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// Number of digits before the first that is neither a number nor a letter.
-const LETTERS: usize = 62;
-
 /// Returns the value of a digit. Returns `None` for any other byte.
 fn value_of(digit: u8) -> Option<u32> {
-    match digit {
-        b'0'..=b'9' => Some(u32::from(digit - b'0')),
-        b'A'..=b'Z' => Some(u32::from(digit - b'A') + 10),
-        b'a'..=b'z' => Some(u32::from(digit - b'a') + 36),
-        _ => {
-            let at = DIGITS.iter().skip(LETTERS).position(|known| *known == digit)?;
-            u32::try_from(LETTERS + at).ok()
-        }
-    }
+    let at = DIGITS.iter().position(|known| *known == digit)?;
+    u32::try_from(at).ok()
 }
 
 /// Writes bytes as digits. The last group is filled up with zeros.

@@ -6,9 +6,10 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-use super::{BinaryData, HEADER, read_line, read_method, unpack_data};
+use super::{HEADER, unpack_data};
 use crate::canonical::to_hex;
-use crate::text::contains;
+use crate::parse::{LineCursor, read_binary_data};
+use crate::text::{contains, split_lines};
 
 /// Returns the diff with each block of binary data replaced by two lines that state size and SHA-256 of the content before
 /// and after. Data in another form than that of a canonical diff stays as it is.
@@ -18,54 +19,42 @@ pub fn describe_binary(diff: &[u8]) -> Cow<'_, [u8]> {
     if !contains(diff, HEADER) {
         return Cow::Borrowed(diff);
     }
+    let lines = split_lines(diff);
+    let mut cursor = LineCursor::new(&lines, b"");
     let mut out = Vec::new();
-    let mut rest = diff;
-    while !rest.is_empty() {
+    while let Some(line) = lines.get(cursor.at) {
+        cursor.at += 1;
+        let below = cursor.at;
         // A line of content begins with a mark, so such a line is always a header.
-        if let Some((words, behind)) = rest.strip_prefix(HEADER).and_then(describe_block) {
-            out.extend_from_slice(words.as_bytes());
-            rest = behind;
-            continue;
+        let words = if line.text == HEADER {
+            describe_block(&mut cursor)
+        } else {
+            None
+        };
+        if words.is_none() {
+            cursor.at = below;
         }
-        let (line, behind) = split_line(rest);
-        out.extend_from_slice(line);
-        rest = behind;
+        out.extend_from_slice(words.as_ref().map_or(line.full, String::as_bytes));
     }
     Cow::Owned(out)
 }
 
-/// Describes the block behind its first words. Returns the description and what follows the block, or `None` if it is not
-/// in the canonical form.
-fn describe_block(text: &[u8]) -> Option<(String, &[u8])> {
-    let (new, rest) = read_direction(text.strip_prefix(b"\n")?)?;
-    let (old, rest) = read_direction(rest)?;
+/// Describes the data of both directions, which begin at the cursor. Returns `None` if the data is not in stored blocks.
+fn describe_block(cursor: &mut LineCursor<'_, '_>) -> Option<String> {
+    let mut read_content = || {
+        let data = read_binary_data(cursor).ok()?.filter(|data| !data.is_delta)?;
+        // An empty line ends each direction.
+        cursor.at += 1;
+        // Stored blocks are no larger than the text, so this limit refuses everything that is packed.
+        unpack_data(&data, b"", data.packed.len()).ok()
+    };
+    let (new, old) = (read_content()?, read_content()?);
     let words = |side: &str, content: &[u8]| {
         let bytes = if content.len() == 1 { "byte" } else { "bytes" };
         let sum = to_hex(&Sha256::digest(content));
         format!("binary {side}: {} {bytes}, sha256 {sum}\n", content.len())
     };
-    Some((words("before", &old) + &words("after", &new), rest))
-}
-
-fn read_direction(text: &[u8]) -> Option<(std::sync::Arc<[u8]>, &[u8])> {
-    let (line, mut rest) = split_line(text);
-    let mut data: BinaryData = read_method(line).filter(|data| !data.is_delta)?;
-    loop {
-        let (line, behind) = split_line(rest);
-        rest = behind;
-        match line.strip_suffix(b"\n")? {
-            [] => break,
-            line => read_line(line, &mut data.packed)?,
-        }
-    }
-    // Stored blocks are no larger than the text, so this limit refuses everything that is packed.
-    let content = unpack_data(&data, b"", data.packed.len()).ok()?;
-    Some((content, rest))
-}
-
-fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
-    let end = text.iter().position(|byte| *byte == b'\n');
-    text.split_at(end.map_or(text.len(), |at| at + 1))
+    Some(words("before", &old) + &words("after", &new))
 }
 
 #[cfg(test)]

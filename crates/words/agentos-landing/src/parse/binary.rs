@@ -26,20 +26,20 @@ pub(super) fn read_part(cursor: &mut LineCursor<'_, '_>) -> Result<BinaryPart, R
     if !is_stated {
         return Ok(BinaryPart::LeftOut);
     }
-    let forward = read_data(cursor)?.ok_or_else(|| damaged("no `literal` or `delta` line follows"))?;
+    let forward = read_binary_data(cursor)?.ok_or_else(|| damaged("no `literal` or `delta` line follows"))?;
     // Git writes the way back behind an empty line. Only its form is checked: the ids show what comes and goes.
     let at = cursor.at;
     if cursor.line(at).is_some_and(|line| trim_end(line).is_empty()) {
         cursor.at += 1;
     }
-    if read_data(cursor)?.is_none() {
+    if read_binary_data(cursor)?.is_none() {
         cursor.at = at;
     }
     Ok(BinaryPart::Data(forward))
 }
 
 /// Reads the data of one direction. Returns `None` if none begins here.
-fn read_data(cursor: &mut LineCursor<'_, '_>) -> Result<Option<BinaryData>, Refusal> {
+pub(crate) fn read_binary_data(cursor: &mut LineCursor<'_, '_>) -> Result<Option<BinaryData>, Refusal> {
     let Some(mut data) = cursor.line(cursor.at).and_then(read_method) else {
         return Ok(None);
     };
