@@ -52,6 +52,21 @@ pub fn means_another_edit(draft: &Draft) -> bool {
     draft.is_shuffled && !draft.is_numbered && draft.files.iter().any(fits)
 }
 
+/// Returns true if `git apply` lands every hunk at its stated line: the base has its lines there, and the hunk has context
+/// below its changes or ends with the file.
+pub fn fits_as_git(draft: &Draft) -> bool {
+    let fits = |file: &File| {
+        let placed = places(file, exact).into_iter().zip(&file.hunks);
+        let base = file.old.as_deref().unwrap_or_default().lines().count();
+        placed.into_iter().all(|((starts, length), hunk)| {
+            let start = hunk.old.0.saturating_sub(1);
+            let shows_below = hunk.lines.last().is_some_and(|(mark, _)| *mark == ' ');
+            starts.contains(&start) && (shows_below || start + length == base)
+        })
+    };
+    draft.is_numbered && draft.files.iter().all(fits)
+}
+
 fn exact(line: &str) -> String {
     line.trim_end_matches('\r').to_owned()
 }

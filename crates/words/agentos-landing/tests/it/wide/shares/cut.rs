@@ -4,6 +4,7 @@
 
 use super::super::damage::shows_what_is_there;
 use super::super::edits::{Hunk, Random};
+use super::clear::fits_as_git;
 use super::draft::Draft;
 
 /// Number of context lines that git writes at each side.
@@ -105,8 +106,11 @@ pub fn missing_line(random: &mut Random, draft: &mut Draft) -> bool {
 }
 
 /// A context line of each hunk is missing, and the header counts those that are there. Only the `index` line shows it.
+///
+/// If every hunk still fits its stated line exactly, `git apply` lands it there: the text is the right diff of another edit, as
+/// where one of two equal lines next to an added line is missing.
 pub fn missing_counted(random: &mut Random, draft: &mut Draft) -> bool {
-    draft.index != super::draft::Index::Missing && lose_one(random, draft, true)
+    draft.index != super::draft::Index::Missing && lose_one(random, draft, true) && !fits_as_git(draft)
 }
 
 /// The answer ends within a hunk, behind a line: its last lines are missing.

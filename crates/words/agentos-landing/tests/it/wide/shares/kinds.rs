@@ -456,17 +456,20 @@ fn ws_inner(_: &mut Random, draft: &mut Draft) -> bool {
     })
 }
 
-/// Tabs of context lines, and of removed ones, as spaces. Doubtful where tabs between words were lost, or an added line
-/// begins with spaces: nothing shows what it should have.
+/// Tabs of context lines, and of removed ones, as spaces. Doubtful where tabs between words were lost.
+///
+/// An added line that begins with spaces makes it another edit's text: one that adds the line with tabs, of which all became
+/// spaces. Both edits have one and the same text, so no result is the right one.
 fn ws_tabs(draft: &mut Draft, marks: &str) -> bool {
-    let doubtful = |(mark, text): &(char, String)| {
-        let inner = text.trim_matches([' ', '\t']).contains('\t');
-        match mark {
-            '+' => text.starts_with(' '),
-            _ => inner && marks.contains(*mark),
-        }
+    let has = |is: &dyn Fn(char, &str) -> bool| {
+        let mut lines = draft.hunks().flat_map(|hunk| &hunk.lines);
+        lines.any(|(mark, text)| is(*mark, text))
     };
-    let any = draft.hunks().flat_map(|hunk| &hunk.lines).any(doubtful);
+    if has(&|mark, text| mark == '+' && text.starts_with(' ')) {
+        return false;
+    }
+    let inner = |text: &str| text.trim_matches([' ', '\t']).contains('\t');
+    let any = has(&|mark, text| marks.contains(mark) && inner(text));
     draft.is_doubtful |= any;
     respaced(draft, |mark, text| match marks.contains(mark) {
         true => text.replace('\t', "    "),
