@@ -91,7 +91,8 @@ fn with_slashes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<ResolvedN
     let other = FileEdit {
         old,
         new,
-        ..FileEdit::new(edit.dialect)
+        dialect: edit.dialect,
+        ..FileEdit::default()
     };
     let mut named = without_changes(&other, base)?;
     if !is_file(base, named.path.as_str())? {
