@@ -11,7 +11,7 @@ use agentos_machine::MachineMonitor;
 
 use crate::environment::Environment;
 use crate::notice::{HostObserver, SharedObserver, SilentObserver};
-use crate::read_judge::ReadAnswers;
+use crate::read_answers::ReadAnswers;
 
 /// The context of calls: an environment, a repository folder, and an observer of notices.
 ///

@@ -82,6 +82,7 @@ mod provider_kind;
 mod providers;
 mod published;
 mod queue_walk;
+mod read_answers;
 mod read_judge;
 mod recorded_options;
 mod reexec;

@@ -11,8 +11,6 @@
 //! | the text, or the commit, is gone | as above | as above |
 //! | any | one for whom a person gave a leave for this text | yes |
 
-mod answers;
-
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -26,12 +24,11 @@ use agentos_ledger::{ReadText, Reader, RepositoryReads};
 use agentos_policy::{Effect, ReadPolicy, ToolFacts};
 use agentos_tool::FileRead;
 
-pub(crate) use self::answers::ReadAnswers;
-use self::answers::RulesKey;
 use crate::chat_tools::open_port;
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::proposals::ModelFacts;
+use crate::read_answers::{ReadAnswers, RulesKey};
 use crate::repository::to_exec_target;
 use crate::repository_id::read_id;
 use crate::repository_port::RepositoryPort;

@@ -429,7 +429,11 @@ mod tests {
             (prices(dear, None, None), Local, (true, true)),
         ] {
             let model = model(price.clone(), mode);
-            assert_eq!((model.may_cost(), model.may_cost_elsewhere()), costs, "{price:?} {mode:?}");
+            assert_eq!(
+                (model.may_cost(), model.may_cost_elsewhere()),
+                costs,
+                "{price:?} {mode:?}"
+            );
         }
         let tiered = prices(free, free, dear);
         assert!(is_free_answer(&tiered, 1_000));

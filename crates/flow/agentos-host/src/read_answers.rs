@@ -28,11 +28,11 @@ struct KnownAnswers {
 
 /// Key of the rules that are selected for a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RulesKey(Rc<str>);
+pub(crate) struct RulesKey(Rc<str>);
 
 impl RulesKey {
     /// Makes the key of today's rules and of those of the commit that was read, if they are others.
-    pub(super) fn new(now: &ReadPolicy<'_>, then: Option<&ReadPolicy<'_>>) -> Self {
+    pub(crate) fn new(now: &ReadPolicy<'_>, then: Option<&ReadPolicy<'_>>) -> Self {
         let then = then.map(ReadPolicy::cache_key).unwrap_or_default();
         Self(format!("{} {then}", now.cache_key()).into())
     }
@@ -40,14 +40,14 @@ impl RulesKey {
 
 impl ReadAnswers {
     /// Returns an answer. `None` if it is not known.
-    pub(super) fn find(&self, rules: &RulesKey, path: &str, id: &str) -> Option<bool> {
+    pub(crate) fn find(&self, rules: &RulesKey, path: &str, id: &str) -> Option<bool> {
         let known = self.lock();
         let paths = known.tables.get(rules.0.as_ref())?.get(id)?;
         paths.iter().find(|(of, _)| of == path).map(|(_, answer)| *answer)
     }
 
     /// Keeps an answer.
-    pub(super) fn keep(&self, rules: &RulesKey, path: &str, id: &str, answer: bool) {
+    pub(crate) fn keep(&self, rules: &RulesKey, path: &str, id: &str, answer: bool) {
         let mut known = self.lock();
         if known.count >= MOST_ANSWERS {
             *known = KnownAnswers::default();
