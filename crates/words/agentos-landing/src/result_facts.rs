@@ -144,6 +144,8 @@ impl<'c> TouchedFolders<'c> {
     fn from_change(change: &'c Change) -> Self {
         let mut names: BTreeMap<String, GitNames> = BTreeMap::new();
         let mut deleted = HashSet::new();
+        // Most files share a folder, so each folder's path is folded once and not once for each file.
+        let mut seen: HashMap<(&str, bool), String> = HashMap::new();
         for file in change.files() {
             let path = file.path.as_str();
             let (folder, name) = split_name(path);
@@ -151,9 +153,11 @@ impl<'c> TouchedFolders<'c> {
             if !stays {
                 deleted.insert(path);
             }
-            let portable = add_above(&mut names, folder, stays);
+            let portable = seen
+                .entry((folder, stays))
+                .or_insert_with(|| add_above(&mut names, folder, stays));
             if stays {
-                let names = names.entry(portable).or_default();
+                let names = names.entry(portable.clone()).or_default();
                 names.add_name(&portable_name(name), false);
             }
         }

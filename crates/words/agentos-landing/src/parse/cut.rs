@@ -343,9 +343,7 @@ impl<'a> AnswerWalk<'_, 'a> {
                 cut.then(|| self.push_broken(marks::cut_call(), at))
             }
             JsonRead::Invalid => {
-                let near = self.lines.get(at..).unwrap_or_default();
-                let is_object = line.get(from) == Some(&b'{');
-                let broken = is_object && json::names_edits(near.get(..2).unwrap_or(near));
+                let broken = json::begins_edits(&self.lines, at);
                 broken.then(|| self.push_broken(json::broken_edits(), at))
             }
         }
@@ -356,9 +354,9 @@ impl<'a> AnswerWalk<'_, 'a> {
         let text = line.get(margin.len()..)?;
         let next = self.text(at + 1).and_then(|next| next.strip_prefix(margin));
         // A diff begins. Its first hunk may have no `@@` line; then its lines follow the names directly.
-        let is_named = unified::begins_names(text, next);
-        if text.starts_with(b"diff --git ") || is_named {
-            let old = is_named && text.starts_with(b"--- ");
+        let old = text.starts_with(b"--- ") && next.is_some_and(|next| next.starts_with(b"+++ "));
+        let new = text.starts_with(b"+++ ") && next.is_some_and(|next| next.starts_with(b"@@"));
+        if text.starts_with(b"diff --git ") || old || new {
             self.open_diff(at, margin, None);
             let implicit = old.then(|| self.text(at + 2)?.strip_prefix(margin)).flatten();
             let marked = implicit.is_some_and(|line| matches!(line.first(), Some(b' ' | b'+' | b'-')));

@@ -110,6 +110,14 @@ pub(super) fn has_key(line: &[u8]) -> bool {
     quotes.any(|(at, _)| begins_as(KEYS, line.get(at..).unwrap_or_default()))
 }
 
+/// Returns true if the documented edits begin in this line.
+pub(super) fn begins_edits(lines: &[TextLine<'_>], at: usize) -> bool {
+    let text = |at: usize| lines.get(at).map(|line| trim(line.text)).unwrap_or_default();
+    let behind = trim(text(at).strip_prefix(b"{").unwrap_or_default());
+    let next = if behind.is_empty() { text(at + 1) } else { behind };
+    text(at).starts_with(b"{") && next.starts_with(b"\"edits\"")
+}
+
 /// Returns true if an object names edits.
 pub(super) fn names_edits(lines: &[TextLine<'_>]) -> bool {
     let named = |line: &TextLine<'_>| {

@@ -139,8 +139,16 @@ pub(crate) fn same_file(a: &[u8], b: &[u8]) -> bool {
 pub(crate) fn git_pairs(rest: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let rest = trim_end(rest);
     if rest.first() == Some(&b'"') {
-        let pair = unquote(rest).and_then(|(old, tail)| Some((old, plain_name(trim(tail))?)));
-        return Vec::from_iter(pair);
+        let Some((old, tail)) = unquote(rest) else {
+            return Vec::new();
+        };
+        let tail = trim(tail);
+        let new = if tail.first() == Some(&b'"') {
+            unquote(tail).map(|(name, _)| name)
+        } else {
+            Some(tail.to_vec())
+        };
+        return new.map(|new| vec![(old, new)]).unwrap_or_default();
     }
     // Git quotes each side by itself, so the first may be plain and the second quoted.
     if rest.last() == Some(&b'"')
