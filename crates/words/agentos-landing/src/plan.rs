@@ -272,14 +272,17 @@ fn not_meant_below(
 fn distinct_parts<'g, 'e, 'a>(
     group: &'g PathParts<'e, 'a>,
 ) -> Result<Vec<(&'e FileEdit<'a>, &'g ResolvedPart)>, StopReason> {
-    let mut seen = HashSet::new();
-    let is_new = |(edit, _): &&(&'e FileEdit<'a>, ResolvedPart)| seen.insert((&edit.body, &edit.extended));
-    let parts = group
-        .parts
-        .iter()
-        .filter(is_new)
-        .map(|(edit, resolved)| (*edit, resolved));
-    let parts: Vec<(&'e FileEdit<'a>, &'g ResolvedPart)> = parts.collect();
+    let mut parts: Vec<(&'e FileEdit<'a>, &'g ResolvedPart)> = Vec::new();
+    // Only parts with the same lines are compared: there may be thousands.
+    let mut alike: HashMap<PartTexts<'e>, Vec<&'e FileEdit<'a>>> = HashMap::new();
+    for (edit, resolved) in &group.parts {
+        let others = alike.entry(part_texts(edit)).or_default();
+        let is_same = |other: &&FileEdit<'_>| other.body == edit.body && other.extended == edit.extended;
+        if !others.iter().any(is_same) {
+            others.push(edit);
+            parts.push((edit, resolved));
+        }
+    }
     // Hunks of several parts add up. A creation, deletion, move or whole file next to another part of its path
     // contradicts it.
     let all_modify = parts.iter().all(|(edit, resolved)| {
@@ -293,4 +296,20 @@ fn distinct_parts<'g, 'e, 'a>(
         return Err(malformed(message).at(path).into());
     }
     Ok(parts)
+}
+
+/// Every line of a part, each with the stated line of its hunk.
+type PartTexts<'e> = Vec<(Option<u64>, &'e [u8])>;
+
+fn part_texts<'e>(edit: &'e FileEdit<'_>) -> PartTexts<'e> {
+    match &edit.body {
+        EditBody::Whole(lines) => lines.iter().map(|line| (None, line.text.as_ref())).collect(),
+        EditBody::Hunks(hunks) => hunks
+            .iter()
+            .flat_map(|hunk| {
+                let stated = hunk.stated.old_start;
+                hunk.lines.iter().map(move |line| (stated, line.text.as_ref()))
+            })
+            .collect(),
+    }
 }

@@ -15,8 +15,6 @@
 
 mod signs;
 
-use std::collections::HashSet;
-
 use crate::context::LandingContext;
 use crate::overlay::BaseOverlay;
 use crate::parse::{EditBody, FileEdit, ParsedAnswer, new_repair};
@@ -72,8 +70,15 @@ pub(crate) fn plan_sequence(
 
 /// Returns the parts, each repeated one once.
 fn distinct_steps<'a>(files: &[FileEdit<'a>]) -> Vec<FileEdit<'a>> {
-    let mut seen = HashSet::new();
-    files.iter().filter(|edit| seen.insert(*edit)).cloned().collect()
+    let mut kept: Vec<FileEdit<'a>> = Vec::new();
+    // Comparing all pairs is quadratic, so parts are compared only if they are few enough to be read in turn.
+    let few = files.len() <= 4 * MAX_STEPS;
+    for edit in files {
+        if !(few && kept.contains(edit)) {
+            kept.push(edit.clone());
+        }
+    }
+    kept
 }
 
 /// Compares with the other reading after the parts landed together. In turn they must have the same result and no

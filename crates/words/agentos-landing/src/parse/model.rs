@@ -3,7 +3,6 @@
 //! Owns: the shapes. Never: knows the base.
 
 use std::borrow::Cow;
-use std::hash::{Hash, Hasher};
 
 use crate::binary::BinaryData;
 use crate::text::TextLine;
@@ -21,7 +20,7 @@ pub(crate) enum LineMark {
 }
 
 /// Line of a hunk.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HunkLine<'a> {
     /// Mark of the line.
     pub mark: LineMark,
@@ -72,7 +71,7 @@ impl<'a> HunkLine<'a> {
 }
 
 /// Numbers of a hunk header. Each is `None` if the header does not state it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct StatedLines {
     /// First old line; 1 is the first of the file.
     pub old_start: Option<u64>,
@@ -92,7 +91,7 @@ impl StatedLines {
 }
 
 /// Search text and its replacement.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextReplacement {
     /// Text that the file has, maybe as a part of a line.
     pub search: String,
@@ -103,7 +102,7 @@ pub(crate) struct TextReplacement {
 }
 
 /// Number of places of a text that is replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PlaceCount {
     /// The text has one place.
     One,
@@ -114,7 +113,7 @@ pub(crate) enum PlaceCount {
 }
 
 /// Claim by which a block is a whole file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum FileClaim {
     /// A call of a tool that writes files, or a script.
     Call,
@@ -141,12 +140,8 @@ impl PartialEq for PartNumber {
 
 impl Eq for PartNumber {}
 
-impl Hash for PartNumber {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
 /// Hunk of a diff, or one search/replace pair.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hunk<'a> {
     /// Numbers of its header.
     pub stated: StatedLines,
@@ -175,7 +170,7 @@ pub(crate) struct Hunk<'a> {
 }
 
 /// Name in a header.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum HeaderName {
     /// The header gives no name.
     #[default]
@@ -187,7 +182,7 @@ pub(crate) enum HeaderName {
 }
 
 /// Content of one file's part of the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EditBody<'a> {
     /// Edits that need a place.
     Hunks(Vec<Hunk<'a>>),
@@ -202,7 +197,7 @@ impl Default for EditBody<'_> {
 }
 
 /// Git's extended header lines. Each is `None` if the header does not have it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GitHeaders {
     /// Rest of the `diff --git` line.
     pub git_line: Option<Vec<u8>>,
@@ -229,7 +224,7 @@ pub(crate) struct GitHeaders {
 }
 
 /// Binary content in a diff.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BinaryPart {
     /// `Binary files … differ`, without the content.
     LeftOut,
@@ -238,7 +233,7 @@ pub(crate) enum BinaryPart {
 }
 
 /// Part of an answer about one file, as written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FileEdit<'a> {
     /// Dialect of the part.
     pub dialect: Dialect,
@@ -261,14 +256,21 @@ pub(crate) struct FileEdit<'a> {
 }
 
 impl<'a> FileEdit<'a> {
+    /// Creates an edit without names or hunks.
+    pub(crate) fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            ..Self::default()
+        }
+    }
+
     /// Creates an edit of one path, which it has before and after.
     pub(crate) fn of_path(dialect: Dialect, path: &[u8]) -> Self {
         let name = HeaderName::Written(path.to_vec());
         Self {
             old: name.clone(),
             new: name,
-            dialect,
-            ..Self::default()
+            ..Self::new(dialect)
         }
     }
 

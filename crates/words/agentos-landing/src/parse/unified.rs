@@ -118,7 +118,11 @@ impl<'a> DiffReader<'_, 'a> {
     }
 
     fn starts_names(&self, line: &[u8]) -> bool {
-        begins_names(line, self.cursor.line(self.cursor.at + 1))
+        let next = self.cursor.line(self.cursor.at + 1);
+        if line.starts_with(b"--- ") {
+            return next.is_some_and(|next| next.starts_with(b"+++ "));
+        }
+        line.starts_with(b"+++ ") && next.is_some_and(|next| next.starts_with(b"@@"))
     }
 
     fn read_part(&mut self) -> Result<(), Refusal> {
@@ -167,7 +171,7 @@ impl<'a> DiffReader<'_, 'a> {
             self.starts.push(self.cursor.at);
         }
         self.in_header = true;
-        self.open.insert(FileEdit::default())
+        self.open.insert(FileEdit::new(Dialect::UnifiedDiff))
     }
 
     /// Begins a file at a mode line without a `diff --git` line. It belongs to the names that follow.
@@ -320,12 +324,6 @@ pub(super) fn marked_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
     lines.get(at).filter(|line| is_hunk_header(line.text))?;
     let is_marked = |line: &&TextLine<'_>| matches!(line.text.first(), Some(b' ' | b'+' | b'-' | b'\\'));
     Some(at + 1 + lines.iter().skip(at + 1).take_while(is_marked).count())
-}
-
-/// Returns true if the names of a file begin in the first of two lines. A new file may have no old name.
-pub(super) fn begins_names(line: &[u8], next: Option<&[u8]>) -> bool {
-    let follows = |mark: &[u8]| next.is_some_and(|next| next.starts_with(mark));
-    (line.starts_with(b"--- ") && follows(b"+++ ")) || (line.starts_with(b"+++ ") && follows(b"@@"))
 }
 
 /// Returns true for `@@` followed by nothing, a blank or a number. Other text that begins with `@@` is code.

@@ -31,7 +31,7 @@ use crate::{
 };
 
 use named::{names_base, names_result};
-use repeated::{distinct_hunks, duplicate_repair, place_repeated};
+use repeated::{distinct_hunks, duplicate_repair, hunk_texts, place_repeated};
 use view::FileView;
 
 /// Returns the content of a new file. Its hunks follow each other; a hunk that is repeated counts once.
@@ -44,7 +44,7 @@ pub(super) fn new_content(edit: &FileEdit<'_>, report: &mut FileReport) -> Resul
     let mut seen = HashSet::new();
     let kept: Vec<&Hunk<'_>> = hunks
         .iter()
-        .filter(|hunk| seen.insert((hunk.stated.new_start, &hunk.lines)))
+        .filter(|hunk| seen.insert((hunk.stated.new_start, hunk_texts(hunk))))
         .collect();
     if kept.len() < hunks.len() {
         report.repairs.push(duplicate_repair());

@@ -91,8 +91,7 @@ fn with_slashes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<ResolvedN
     let other = FileEdit {
         old,
         new,
-        dialect: edit.dialect,
-        ..FileEdit::default()
+        ..FileEdit::new(edit.dialect)
     };
     let mut named = without_changes(&other, base)?;
     if !is_file(base, named.path.as_str())? {

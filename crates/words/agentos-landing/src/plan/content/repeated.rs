@@ -5,11 +5,17 @@
 use std::collections::HashSet;
 
 use crate::locate::TargetFile;
-use crate::parse::{Hunk, new_repair};
+use crate::parse::{Hunk, LineMark, new_repair};
 use crate::placement::{self, PlacedHunks};
 use crate::refusal::ambiguous;
 use crate::resolve::StopReason;
 use crate::{FileReport, Repair};
+
+/// Returns the marks and texts of a hunk, for comparison.
+pub(super) fn hunk_texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(LineMark, &'h [u8])> {
+    let texts = hunk.lines.iter().map(|line| (line.mark, line.text.as_ref()));
+    texts.collect()
+}
 
 pub(super) fn duplicate_repair() -> Repair {
     new_repair("duplicate-hunk", "a repeated hunk was landed once")
@@ -24,7 +30,7 @@ pub(super) fn distinct_hunks<'e, 'a>(all: &[&'e Hunk<'a>]) -> Vec<&'e Hunk<'a>> 
             let start = hunk.stated.old_start;
             // Without a stated line, equal text proves no repetition: lock files and version pins have the same lines in many
             // places.
-            start.is_none() || seen.insert((start, &hunk.lines))
+            start.is_none() || seen.insert((start, hunk_texts(hunk)))
         })
         .collect()
 }
