@@ -135,7 +135,7 @@ impl ReadPolicy<'_> {
             true => format!("{} {}", self.tool.attempt, self.tool.context_bytes),
             false => String::new(),
         };
-        hash_parts(["agentos reading 2", self.set.sha256(), &open.join(" "), &numbers])
+        hash_parts(["agentos reading 3", self.set.sha256(), &open.join(" "), &numbers])
     }
 
     fn question(&self, findings: EnumSet<FindingKind>, touches: TouchSet) -> Question<'_> {

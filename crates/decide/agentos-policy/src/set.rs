@@ -168,7 +168,7 @@ impl PolicySet {
     #[must_use]
     pub fn read_scope(&self, tool: &ToolFacts) -> String {
         // The table of touched parts is built in, so it changes with the version only.
-        let parts = ["agentos read scope 1", env!("CARGO_PKG_VERSION"), &self.sha256].map(str::to_owned);
+        let parts = ["agentos read scope 2", env!("CARGO_PKG_VERSION"), &self.sha256].map(str::to_owned);
         let numbers = [u64::from(tool.attempt), tool.context_bytes].map(|number| number.to_string());
         let active = self
             .active_indices(tool)

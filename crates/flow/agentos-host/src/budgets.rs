@@ -452,9 +452,11 @@ pub(crate) fn guard_tool(host: &Host, tool: Tool, profile: &Profile) -> Result<T
     if profile.adapter.is_program() {
         // An agent makes as many calls as it likes, and reports none of them before its end.
         return match profile.execution_mode() {
-            ExecutionMode::Local if !guard.has_counts() => Ok(tool),
-            ExecutionMode::Local => Err(guard::refuse_uncounted(&profile.provider)),
-            ExecutionMode::Cloud => Err(guard::refuse_unknown(&profile.provider, profile.model.as_deref())),
+            ExecutionMode::Local if guard.has_counts() => Err(guard::refuse_uncounted(&profile.provider)),
+            // The agent can use a gateway of this machine, which passes calls on to a paid service.
+            ExecutionMode::Local | ExecutionMode::Cloud => {
+                Err(guard::refuse_unknown(&profile.provider, profile.model.as_deref()))
+            }
         };
     }
     let output_tokens = reserve_answer(measure_window(tool.window), tool.max_tokens);

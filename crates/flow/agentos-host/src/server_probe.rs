@@ -349,11 +349,19 @@ fn read_lmstudio(document: &Value) -> Option<Vec<SeenModel>> {
 /// Reads the models of a server with OpenAI's wire. `None` if the document has another form.
 fn read_openai(list: &Value) -> Option<(ServerSort, Vec<SeenModel>)> {
     let models = read_list(list, None)?;
-    let mut owners = entries(list, "data")?.filter_map(|entry| entry.get("owned_by")?.as_str());
-    let sort = match owners.next() {
-        Some("vllm") => ServerSort::Vllm,
-        Some("sglang") => ServerSort::Sglang,
-        Some(_) | None => ServerSort::OpenAi,
+    // A gateway lists the models of several owners, and passes some on to a paid service.
+    let all_of = |owner: &str| {
+        let mut entries = entries(list, "data")?;
+        entries
+            .all(|entry| entry.get("owned_by").and_then(Value::as_str) == Some(owner))
+            .then_some(())
+    };
+    let sort = if all_of("vllm").is_some() {
+        ServerSort::Vllm
+    } else if all_of("sglang").is_some() {
+        ServerSort::Sglang
+    } else {
+        ServerSort::OpenAi
     };
     (!models.is_empty()).then_some((sort, models))
 }

@@ -10,6 +10,8 @@ const SHORTEST_SENTENCE: usize = 10;
 /// Maximum bytes and words of an area. A longer text before a colon is a sentence.
 const LONGEST_AREA: usize = 40;
 const MOST_AREA_WORDS: usize = 3;
+/// Maximum words of a person's name in a trailer.
+const MOST_NAME_WORDS: usize = 5;
 /// Kinds of changes in front of an area (Conventional Commits 1.0.0, and the types that its specification recommends).
 const CHANGE_KINDS: [&str; 13] = [
     "build", "chore", "ci", "doc", "docs", "feat", "fix", "perf", "refactor", "revert", "style", "test",
@@ -32,13 +34,15 @@ fn drop_people(task: &str) -> String {
     let mut kept = String::with_capacity(task.len());
     let mut rest = task;
     while let Some((before, after)) = rest.split_once('<') {
-        let address = after.split_once('>').filter(|(address, _)| is_address(address));
-        match address {
-            Some((_, next)) => {
+        // An address has no blank, so the search for its end stops at the first one.
+        let end = after.find(|letter: char| letter.is_whitespace() || matches!(letter, '<' | '>'));
+        let address = end.and_then(|end| after.split_at_checked(end));
+        match address.and_then(|(address, next)| Some((address, next.strip_prefix('>')?))) {
+            Some((address, next)) if address.contains('@') => {
                 kept.push_str(before_trailer(before));
                 rest = next;
             }
-            None => {
+            Some(_) | None => {
                 kept.push_str(before);
                 kept.push('<');
                 rest = after;
@@ -48,19 +52,23 @@ fn drop_people(task: &str) -> String {
     kept + rest
 }
 
-fn is_address(text: &str) -> bool {
-    text.contains('@') && !text.contains(|letter: char| letter.is_whitespace() || letter == '<')
-}
-
-/// Returns the text in front of the trailer whose name ends a text: `Signed-off-by: Ann`.
+/// Returns the text in front of the trailer that ends a text: `Signed-off-by: Ann Example`. The name has a few words and no mark of a
+/// sentence, or `order-by:` in a sentence would be taken for a trailer.
 fn before_trailer(text: &str) -> &str {
     let marks = ["-by:", "-By:"];
     let Some(mark) = marks.iter().filter_map(|mark| text.rfind(mark)).max() else {
         return text;
     };
-    let (before, _) = text.split_at(mark);
+    let (before, trailer) = text.split_at(mark);
+    let name = trailer.split_once(':').map_or("", |(_, name)| name);
     let word = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
-    before.get(..word).unwrap_or_default()
+    let key = before.get(word..).unwrap_or_default();
+    let is_name = name.split_whitespace().count() <= MOST_NAME_WORDS && !name.contains(['.', ',', ';', ':']);
+    if is_name && key.starts_with(|letter: char| letter.is_ascii_uppercase()) {
+        before.get(..word).unwrap_or_default()
+    } else {
+        text
+    }
 }
 
 /// Returns the number of bytes of the first sentence: up to the end of its line, or to a mark before a blank.
@@ -109,6 +117,14 @@ mod tests {
             ("see https://example.org/a for a.rs", "see for a.rs"),
             ("from Ann <a@b.org>: wrong total", "from Ann : wrong total"),
             ("a < b @ c > d", "a < b @ c > d"),
+            (
+                "order-by: in the parser, says Ann <a@b.org>",
+                "order-by: in the parser, says Ann ",
+            ),
+            (
+                "Order-by: the parser fails. Ann <a@b.org>",
+                "Order-by: the parser fails. Ann ",
+            ),
             ("Vec<T<a@b>>", "Vec<T>"),
         ];
         for (task, expected) in cases {

@@ -50,8 +50,8 @@ impl GuardedModel {
         self.price.bound_cost(1, 1).is_none() || states_cost(&self.price)
     }
 
-    /// Returns true if the limit of a token is about the model although the user has set none. A model on this machine without a price is
-    /// not refused then: the user has set no limit in money.
+    /// Returns true if the limit of a token is about the model although the user has set none. A model on this machine, or in
+    /// its private network, is not refused then without a price: the user has set no limit in money.
     fn may_cost_elsewhere(&self) -> bool {
         states_cost(&self.price) || (self.may_cost() && self.execution_mode == ExecutionMode::Cloud)
     }
@@ -129,6 +129,10 @@ impl BudgetGuard {
         let has_costs = self.has_unit(BudgetUnit::Cost);
         let output_tokens = match size.output_tokens.or(*window) {
             Some(tokens) => tokens,
+            // Without a price of the answer, the price of the prompt alone would be the bound.
+            None if has_costs && price.bound_cost(input_tokens, 1).is_none() => {
+                return Err(refuse_unknown(provider, model.as_deref()));
+            }
             // A free model costs nothing however long its answer is.
             None if !self.has_unit(BudgetUnit::Tokens)
                 && (!has_costs || is_free_answer(price, input_tokens)) =>
@@ -140,7 +144,7 @@ impl BudgetGuard {
         let bound = match price.bound_cost(input_tokens, output_tokens) {
             Some(bound) => bound,
             None if has_costs => {
-                return Err(self.explain_default(refuse_unknown(provider, model.as_deref())));
+                return Err(refuse_unknown(provider, model.as_deref()));
             }
             // Budgets in calls and tokens need no price.
             None => ExactCost::default(),
@@ -319,13 +323,11 @@ fn states_cost(price: &TokenPrices) -> bool {
     stated.any(|price| price > TokenPrice::default())
 }
 
-/// Returns true if an answer to a prompt of this length costs nothing, however long the answer is, or its price is not known. A longer
-/// prompt may have a dearer answer.
+/// Returns true if an answer to a prompt of this length is known to cost nothing, however long the answer is. The price can depend on
+/// the length of the prompt.
 fn is_free_answer(price: &TokenPrices, input_tokens: u64) -> bool {
-    let without = price.bound_cost(input_tokens, 0);
-    price
-        .bound_cost(input_tokens, 1)
-        .is_none_or(|cost| Some(cost) == without)
+    let with_answer = price.bound_cost(input_tokens, 1);
+    with_answer.is_some() && with_answer == price.bound_cost(input_tokens, 0)
 }
 
 /// Makes the error of a request whose answer may be of any length.
@@ -438,6 +440,6 @@ mod tests {
         let tiered = prices(free, free, dear);
         assert!(is_free_answer(&tiered, 1_000));
         assert!(!is_free_answer(&tiered, 1_001));
-        assert!(is_free_answer(&TokenPrices::default(), 1_001));
+        assert!(!is_free_answer(&TokenPrices::default(), 1_001));
     }
 }

@@ -43,7 +43,8 @@ pub fn describe_binary(diff: &[u8]) -> Cow<'_, [u8]> {
 fn describe_block(cursor: &mut LineCursor<'_, '_>) -> Option<String> {
     let mut read_content = || {
         let data = read_binary_data(cursor).ok()?.filter(|data| !data.is_delta)?;
-        // An empty line ends each direction.
+        // An empty line ends each direction. Any other line is not of the data, and has to be shown.
+        cursor.line(cursor.at).filter(|line| line.is_empty())?;
         cursor.at += 1;
         // Stored blocks are no larger than the text, so this limit refuses everything that is packed.
         unpack_data(&data, b"", data.packed.len()).ok()
