@@ -38,9 +38,9 @@ use sha2::{Digest as _, Sha256};
 use client::OAuthClient;
 use metadata::ServerMetadata;
 
-pub use error::{SignInError, SignInStep};
+pub use error::{SignInError, SignInStep, StoreFault};
 pub use grant::Grant;
-pub use keeper::{GrantStore, StoreFault, TokenKeeper};
+pub use keeper::{GrantStore, TokenKeeper};
 
 /// Largest document of a sign-in, in bytes.
 const LARGEST_DOCUMENT: usize = 256 << 10;

@@ -10,9 +10,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_e
 use serde_json::json;
 
 use super::discover::{read_json, send};
-use super::error::{SignInError, SignInStep};
+use super::error::{SignInError, SignInStep, read_refusal};
 use super::metadata::{ServerMetadata, require_text};
-use super::token::read_refusal;
 
 /// Characters that are escaped: all but the unreserved ones (RFC 3986, section 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC

@@ -2,14 +2,18 @@
 //!
 //! Owns: their wording, and how texts of servers are shortened. Never: repeats a token, a code or a secret.
 
+use std::error::Error;
 use std::fmt;
 
-use agentos_net::NetError;
-
-use super::keeper::StoreFault;
+use agentos_net::{NetError, Response, redact_keys};
+use agentos_tool::Secret;
+use serde_json::Value;
 
 /// Longest text of a server in an error, in characters.
 const LONGEST_TEXT: usize = 200;
+
+/// Failure of a store. Contains no token.
+pub type StoreFault = Box<dyn Error + Send + Sync>;
 
 /// Step of a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,4 +164,16 @@ fn shorten_text(text: &str) -> String {
         false => letter,
     });
     visible.take(LONGEST_TEXT).collect::<String>().trim().to_owned()
+}
+
+/// Reads the error of a refusal (RFC 6749, section 5.2; RFC 7591, section 3.2.2), without the secrets that were sent.
+pub(super) fn read_refusal(answer: &Response, step: SignInStep, sent: &[Secret]) -> SignInError {
+    let document: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let sent: Vec<&Secret> = sent.iter().collect();
+    // Before a text is shortened, which could leave a part of a secret.
+    let text = |field| Some(redact_keys(document.get(field)?.as_str()?, &sent));
+    match text("error") {
+        Some(code) => SignInError::refused(step, &code, text("error_description").as_deref()),
+        None => SignInError::Status(step, answer.status),
+    }
 }

@@ -7,7 +7,6 @@
 //! they let it go. A process that finds other tokens there than its own takes them, and requests none. A refresh goes on when nobody waits
 //! for it any more, because its tokens are spent once it was sent; only the end of the program interrupts it.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Mutex as SlotMutex, PoisonError};
 
@@ -15,12 +14,9 @@ use agentos_net::{HttpClient, HttpUrl};
 use agentos_tool::Secret;
 use tokio::sync::Mutex;
 
-use super::error::{SignInError, SignInStep};
+use super::error::{SignInError, SignInStep, StoreFault};
 use super::grant::Grant;
 use super::token::request_tokens;
-
-/// Failure of a store. Contains no token.
-pub type StoreFault = Box<dyn Error + Send + Sync>;
 
 /// Place of one stored sign-in. Its functions may block.
 pub trait GrantStore: Send + Sync {

@@ -2,13 +2,13 @@
 //!
 //! Owns: what an answer must contain. Never: repeats an answer in an error.
 
-use agentos_net::{Auth, HttpClient, HttpUrl, Request, Response, redact_keys};
+use agentos_net::{Auth, HttpClient, HttpUrl, Request};
 use agentos_tool::Secret;
 use serde_json::Value;
 
 use super::client::OAuthClient;
 use super::discover::{read_json, send};
-use super::error::{SignInError, SignInStep};
+use super::error::{SignInError, SignInStep, read_refusal};
 use super::metadata::require_text;
 
 /// Longest token, in bytes. Signed tokens are several kilobytes long.
@@ -86,20 +86,9 @@ fn read_token(text: &str, step: SignInStep) -> Result<Secret, SignInError> {
     }
 }
 
-/// Reads the error of a refusal (RFC 6749, section 5.2; RFC 7591, section 3.2.2), without the secrets that were sent.
-pub(super) fn read_refusal(answer: &Response, step: SignInStep, sent: &[Secret]) -> SignInError {
-    let document: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    let sent: Vec<&Secret> = sent.iter().collect();
-    // Before a text is shortened, which could leave a part of a secret.
-    let text = |field| Some(redact_keys(document.get(field)?.as_str()?, &sent));
-    match text("error") {
-        Some(code) => SignInError::refused(step, &code, text("error_description").as_deref()),
-        None => SignInError::Status(step, answer.status),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use agentos_net::Response;
     use serde_json::json;
 
     use super::*;
