@@ -18,7 +18,7 @@ use crate::error::DirtyPath;
 use crate::filters::index_entry;
 use crate::line_ends::LineEnds;
 use crate::mentions::{AttributeMentions, is_odd, link_error};
-use crate::own_work::{BusyFile, OwnWork, WorkJoin};
+use crate::own_work::{BusyFile, CheckedFile, OwnWork, WorkJoin};
 use crate::preflight::{
     FileContent, ancestor_folders, attributes_in, is_base_content, link_is, look_at, mode_fits,
 };
@@ -30,17 +30,6 @@ mod named_files;
 
 /// Maximum number of paths in one refusal.
 const MAX_NAMED: usize = 50;
-
-/// State of a file of a change in the working tree, before the change.
-#[derive(Debug, Clone)]
-pub(crate) struct CheckedFile {
-    /// Present conversion of its line ends.
-    pub ends: LineEnds,
-    /// Presence, which the landing keeps.
-    pub presence: FilePresence,
-    /// Uncommitted work that does not touch the change, and what it becomes. `None` if there is none.
-    pub work: Option<OwnWork>,
-}
 
 /// Checks every path of a change in index and working tree, and returns the present state of each. The caller holds the lock
 /// of the index.

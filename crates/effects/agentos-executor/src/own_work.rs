@@ -39,11 +39,22 @@ use serde::{Deserialize, Serialize};
 use crate::disk::object_files;
 use crate::error::DirtyPath;
 use crate::line_ends::LineEnds;
-use crate::overlap::CheckedFile;
 use crate::preflight::{look_at, mode_fits};
 use crate::prepare::PreparedChange;
+use crate::presence::FilePresence;
 use crate::splice::{mode_bits, parse_oid};
 use crate::{ExecError, ReceiptFile, RepoError, Repository};
+
+/// State of a file of a change in the working tree, before the change.
+#[derive(Debug, Clone)]
+pub(crate) struct CheckedFile {
+    /// Present conversion of its line ends.
+    pub ends: LineEnds,
+    /// Presence, which the landing keeps.
+    pub presence: FilePresence,
+    /// Uncommitted work that does not touch the change, and what it becomes. `None` if there is none.
+    pub work: Option<OwnWork>,
+}
 
 /// Maximum bytes of a file that is merged. A larger one with uncommitted work is refused.
 const LARGEST: u64 = 4 << 20;

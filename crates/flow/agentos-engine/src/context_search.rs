@@ -18,16 +18,14 @@ use crate::context::{RequestedFile, first_reason, text_of, unreadable_base};
 use crate::context_budget::{count_prompt, report_budget};
 use crate::context_outline::{MOST_OUTLINE, OutlineWriter, OutlinedFile};
 use crate::history::EarlierTurn;
-use crate::named_files::NamedFiles;
+use crate::named_files::{LARGEST_FILE, NamedFiles};
 use crate::ports::{Clock, ContextIndex, EffectError, Repository, TargetInfo};
-use crate::request::reading_facts;
+use crate::tool_facts::reading_facts;
 
 mod texts;
 
 use texts::count_shown;
 
-/// Largest file that is ranked by its text. A larger one is data, or too large for a model.
-pub(crate) const LARGEST_FILE: usize = 1 << 20;
 /// Bytes from which no more texts of candidates are kept for their outlines. Those that a user names can be many and large.
 const MOST_KEPT: usize = 8 << 20;
 /// Most commits of the history that are read.

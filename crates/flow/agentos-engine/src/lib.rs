@@ -21,6 +21,7 @@ pub mod request_drift;
 pub mod run;
 pub mod settle;
 pub mod task_options;
+mod tool_facts;
 pub mod undo;
 pub mod withheld;
 

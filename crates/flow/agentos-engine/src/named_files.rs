@@ -15,9 +15,11 @@ use agentos_tool::Adapter;
 use crate::Cause;
 use crate::base_files::{read_ignore, walk_files};
 use crate::context::{RequestedFile, text_of, unreadable_base};
-use crate::context_search::LARGEST_FILE;
 use crate::ports::{Clock, EffectError, Repository};
-use crate::request::reading_facts;
+use crate::tool_facts::reading_facts;
+
+/// Largest file that is ranked by its text. A larger one is data, or too large for a model.
+pub(crate) const LARGEST_FILE: usize = 1 << 20;
 
 /// Maximum number of definitions of one name that are shown. A name that is defined more often says too little.
 const MOST_DEFINITIONS: usize = 20;

@@ -7,10 +7,8 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use agentos_api::ContextReport;
-use agentos_policy::{PolicySet, ToolFacts};
 use agentos_tool::{
-    Adapter, EditFormat, Enforcement, ErrorCategory, RunId, TaskLimits, Timestamp, TokenPrices, ToolError,
-    ToolFailure,
+    Adapter, EditFormat, ErrorCategory, RunId, TaskLimits, TokenPrices, ToolError, ToolFailure,
 };
 
 use crate::context::{OutlinedFile, RequestedFile};
@@ -117,52 +115,6 @@ impl<'a> TaskRequest<'a> {
             Some(FollowKind::Retry) => "retry",
             Some(FollowKind::Continue) | None => "run",
         }
-    }
-}
-
-/// Returns the facts for policy about a call of a tool. The target is missing: it is resolved right before each decision.
-pub(crate) fn tool_facts(
-    adapter: &dyn Adapter,
-    model: Option<&str>,
-    attempt: u32,
-    at: Timestamp,
-) -> ToolFacts {
-    let enforcement = adapter.confinement().enforcement;
-    make_facts(adapter, model, (attempt, enforcement), at)
-}
-
-/// Describes a tool for decisions about the files that it is shown on its first attempt. What confines it is found out only if a
-/// rule depends on that: it takes starting a process.
-pub(crate) fn reading_facts(
-    adapter: &dyn Adapter,
-    model: Option<&str>,
-    policy: &PolicySet,
-    at: Timestamp,
-) -> ToolFacts {
-    let enforcement = match policy.tests_enforcement() {
-        true => adapter.confinement().enforcement,
-        false => Enforcement::Observed,
-    };
-    make_facts(adapter, model, (1, enforcement), at)
-}
-
-fn make_facts(
-    adapter: &dyn Adapter,
-    model: Option<&str>,
-    (attempt, enforcement): (u32, Enforcement),
-    at: Timestamp,
-) -> ToolFacts {
-    ToolFacts {
-        provider: adapter.provider().to_owned(),
-        model: model.map(str::to_owned),
-        execution_mode: adapter.supports().execution_mode,
-        enforcement,
-        attempt,
-        at,
-        // Set once the files are known.
-        context_bytes: 0,
-        target_ref: None,
-        checked: false,
     }
 }
 

@@ -446,12 +446,11 @@ mod landing;
 mod proposal;
 
 pub use crate::records::ConsentRequest;
+pub use crate::tool_facts::{PATCH_PROVIDER, UNDO_PROVIDER, patch_facts};
 pub use beginning::{RunBegin, apply_answer, begin_run, record_answer};
 pub(crate) use consent::{EXPIRED, expired_request, record_denial, record_expiry, record_withdrawal};
 pub use guarded::told_state;
-pub use proposal::{
-    CheckedChange, PATCH_PROVIDER, Proposal, RunEffects, UNDO_PROVIDER, assisted_by, patch_facts,
-};
+pub use proposal::{CheckedChange, Proposal, RunEffects, assisted_by};
 
 use consent::{
     ConsentResult, declined_outcome, request_consent, stopped_outcome, unanswered_outcome, void_request,

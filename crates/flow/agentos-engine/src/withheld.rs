@@ -32,7 +32,7 @@ use crate::base_files::walk_files;
 use crate::context::unreadable_base;
 use crate::ports::{EffectError, RecordReader};
 use crate::recorded::read_body;
-use crate::settle::{PATCH_PROVIDER, UNDO_PROVIDER};
+use crate::tool_facts::{PATCH_PROVIDER, UNDO_PROVIDER};
 
 /// Code of a change for which a file was opened that policy withholds from its proposer.
 pub const WITHHELD_FILE: &str = "withheld-file";

@@ -7,9 +7,10 @@ use agentos_context::{FileId, FileText, IndexAnswer, PickedFile, TextSource};
 use agentos_landing::BaseError;
 use agentos_policy::Effect;
 
-use super::{ContextSearch, LARGEST_FILE};
+use super::ContextSearch;
 use crate::base_files::{read_ignore, walk_files};
 use crate::context::unreadable_base;
+use crate::named_files::LARGEST_FILE;
 use crate::ports::{ContextIndex, EffectError};
 
 /// Most bytes of text that are ranked. Files beyond it are ranked by their paths and their history. A limit of size and not of

@@ -4,7 +4,7 @@
 
 use agentos_landing::SeenFile;
 use agentos_policy::ToolFacts;
-use agentos_tool::{Enforcement, ExecutionMode, RunId, Timestamp};
+use agentos_tool::RunId;
 
 use crate::ports::{
     Clock, CommitAuthor, CommitHooks, ConsentPort, Evidence, RecordReader, Repository, TargetInfo,
@@ -67,28 +67,6 @@ impl Proposal<'_> {
             target_ref: Some(target.refname.clone()),
             ..self.tool.clone()
         }
-    }
-}
-
-/// Provider of an answer that a person brought. The person may read every file.
-pub const PATCH_PROVIDER: &str = "patch";
-/// Provider of the way back from a landing, which a person asks for and the product makes.
-pub const UNDO_PROVIDER: &str = "undo";
-
-/// Returns the facts for policy about an answer that a person brought: no model, on this machine.
-#[must_use]
-pub fn patch_facts(at: Timestamp) -> ToolFacts {
-    ToolFacts {
-        provider: PATCH_PROVIDER.to_owned(),
-        model: None,
-        execution_mode: ExecutionMode::Local,
-        // Nobody confined the program that made the patch.
-        enforcement: Enforcement::Observed,
-        attempt: 1,
-        at,
-        context_bytes: 0,
-        target_ref: None,
-        checked: false,
     }
 }
 
