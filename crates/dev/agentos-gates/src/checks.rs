@@ -127,15 +127,7 @@ fn check_health(facts: &GateFacts<'_>) -> CheckOutcome {
         return Err(problem.into());
     }
     match health.status {
-        HealthStatus::Connected => match find_foreign_answer(facts) {
-            // A server can have the documents of a health check and another service at the path of tasks.
-            Some(said) => Err(format!(
-                "{} says connected, but a task found another service: {said}",
-                facts.spec.id
-            )
-            .into()),
-            None => Ok(details),
-        },
+        HealthStatus::Connected => Ok(details),
         HealthStatus::NotConfigured => Err(NotHeld::Skipped(details)),
         // Only a network error means that there is no server. `unreachable` with another category is a server
         // that answered wrongly.
@@ -147,13 +139,6 @@ fn check_health(facts: &GateFacts<'_>) -> CheckOutcome {
         | HealthStatus::ModelMissing
         | HealthStatus::SchemaMismatch => Err(NotHeld::Failed(details)),
     }
-}
-
-/// Returns the failure of the smallest task if its answer has not the form of the server's wire. `None` if it has, or nothing was run.
-fn find_foreign_answer(facts: &GateFacts<'_>) -> Option<String> {
-    let result = typed_result(facts.runs.first()).ok()?;
-    let is_foreign = result.error_category == Some(ErrorCategory::Schema);
-    is_foreign.then(|| result.error_message.unwrap_or_default())
 }
 
 /// Returns a problem if the exit code contradicts the output: it must be 0 if and only if the call succeeded. `None` if they

@@ -18,7 +18,7 @@ fn failed(value: &mut Value, category: &str, message: &str) {
 }
 
 fn no_answer(value: &mut Value) {
-    failed(value, "runtime", "the answer has no content");
+    failed(value, "schema", "the answer has no content");
     value["diff_validation"] = json!({"is_valid": false, "errors": [], "warnings": [], "hunks": 0});
 }
 
@@ -45,10 +45,6 @@ fn exactly_the_right_check_fails() {
         })),
         ("another provider", "FSSSS", StandIn::new().health(|health| health["provider"] = json!("ollama"))),
         ("no answer at all", "PFSPP", StandIn::new().words(no_answer).diff(no_answer)),
-        ("another service at the path of tasks", "FSSSS", StandIn::new().words(|words| {
-            no_answer(words);
-            words["error_category"] = json!("schema");
-        })),
         ("a mock answers", "PFPPP", StandIn::new().words(|words| words["mock"] = json!("gate mode"))),
         ("a bad diff", "PPFPP", StandIn::new().diff(|diff| {
             failed(diff, "runtime", "the hunk fits nowhere");
