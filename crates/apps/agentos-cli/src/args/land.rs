@@ -256,7 +256,7 @@ pub struct RunArgs {
     /// Tools of the model.
     #[command(flatten)]
     pub explore: ExploreFlags,
-    /// Maximum number of attempts; the tool is shown why its last answer did not land [default: 2]
+    /// Maximum number of attempts; the tool sees why the last failed [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
     pub attempts: Option<u32>,
     /// Provider and its settings.

@@ -48,7 +48,9 @@ pub struct ProviderFlags {
     /// Maximum number of tokens in the answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_output_tokens: Option<u64>,
-    /// Ask the model to think, where its server has a field for it: on, off, low or high [default: the profile's]
+    /// Request thinking: on, off, low or high [default: the profile's]
+    ///
+    /// It is sent where the server has a field for it. A server that refuses the field is asked again without it.
     #[arg(long, value_name = "LEVEL", value_parser = parse_thinking)]
     pub thinking: Option<ThinkingLevel>,
     /// Edit format to request instead of the profile's; landing reads every format
