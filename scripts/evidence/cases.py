@@ -285,12 +285,14 @@ def consent_case(name, expected, proof=None, key=MINE, **changed):
     resealed(name, expected, body=signed_approval(key, proof or {}) | changed, kind="consent")
 
 
-def spilled_case(name, expected, text):
-    """Registers a case of own evidence that ends with an approval whose body was too long for its line."""
+def spilled_case(name, expected, text, *left_out, kind="consent", **more):
+    """Registers a case of own evidence that ends with a record, an approval as a rule, whose body was too long for its line. `more` are
+    further members of the line."""
 
     def recipe(folder):
         tape = whole()
-        tape.add("consent", {"body_bytes": len(text), "body_sha256": tape.blob(text)}, "run-c")
+        body = {"body_bytes": len(text.encode()), "body_sha256": tape.blob(text)} | more
+        tape.add(kind, verify.without(body, *left_out), "run-c")
         return own(folder, tape)
 
     case(expected, name=name)(recipe)
@@ -369,6 +371,15 @@ consent_case("approval-of-another-change", "signature-invalid", hashes={"diff_sh
 spilled_case("long-approval-signed", "", json.dumps(signed_approval(MINE, {})))
 spilled_case("long-approval-by-another-key", "signature-invalid", json.dumps(signed_approval(OTHER, {})))
 spilled_case("long-approval-of-no-form", "mutated", "[1]")
+spilled_case("long-approval-of-nothing", "", "{}")
+spilled_case("long-approval-with-a-mark", "mutated", "\ufeff{}")
+spilled_case("long-approval-of-another-length", "mutated", "{}", body_bytes=3)
+spilled_case("long-approval-too-long", "mutated", "{}" + " " * (16 << 20))
+# A body on the line and another one in a blob: each reader would see its own.
+spilled_case("approval-with-two-bodies", "mutated", "{}", **signed_approval(MINE, {}))
+spilled_case("approval-with-a-blob-of-no-length", "mutated", json.dumps(signed_approval(MINE, {})), "body_bytes")
+spilled_case("approval-with-a-length", "mutated", "{}", "body_sha256", given=False)
+spilled_case("task-with-two-bodies", "mutated", "{}", kind="task", instruction="x")
 consent_case("approval-declined", "signature-invalid", given=False)
 consent_case("approval-of-something-else-shown", "signature-invalid", {"rendering_sha256": "5" * 64})
 consent_case("approval-with-a-blank", "signature-invalid", {"rendering_sha256": "4 4"})

@@ -40,6 +40,8 @@ GENESIS = "sha256:" + "0" * 64
 NAMESPACE = b"agentos-evidence"
 LISTED = ["README.txt", "allowed_signers", "head.json", "index.html", "tape.jsonl"]
 MOST_LINE, MOST_HEAD, MOST_BLOB, MOST_KEYS = 1 << 20, 64 << 10, 256 << 20, 1 << 20
+# Longest body in a blob that is parsed.
+MOST_SPILLED = 16 << 20
 # Keys of devices that are remembered. A person has a few.
 MOST_DEVICES = 10_000
 MOST_SIGNATURE, MOST_KEPT, MOST_SEARCHES, MOST_NESTING, BUDGET = 4 << 10, 1000, 16, 64, 64 << 20
@@ -665,6 +667,8 @@ class Verification:
         self.claims = {evidence for _, evidence, _ in known if evidence} if claims is None else claims
         self.named, self.intents, self.recorded = {evidence for _, evidence, _ in known if evidence}, {}, set()
         self.texts, self.devices = {}, {}
+        # The last body that was opened: many lines may name the same blob.
+        self.opened = None, None
         self.receipts, self.has_any, self.gone, self.room, self.moved = 0, False, [], BUDGET, {}
 
     def tell(self, kind, line=None):
@@ -766,8 +770,7 @@ class Verification:
             self.runs[run] = {"intents": [], "cost": len(run.encode()) + 96}
         known = self.runs[run]
         on_line = body
-        if kind in OPENED:
-            body = self.open_spilled(at, body)
+        body = self.open_spilled(at, body, kind in OPENED)
         if kind == "checkpoint":
             self.take_checkpoint(at, record, self.runs.pop(run))
         elif kind == "intent" and self.commits is not None:
@@ -795,22 +798,45 @@ class Verification:
         for name in references([on_line]):
             self.check_blob(at, name, kind in ("turn", "session"))
 
-    def open_spilled(self, at, body):
+    def open_spilled(self, at, body, is_opened):
         """Returns the body that was too long for its line, from its blob. A blob that is missing or changed is told elsewhere."""
-        name, size = (body.get("body_sha256"), body.get("body_bytes")) if isinstance(body, dict) else (None, None)
-        is_spilled = type(size) is int and size >= 0 and isinstance(name, str) and DIGEST.fullmatch(name)
-        if not is_spilled:
+        if not isinstance(body, dict) or not {"body_sha256", "body_bytes"} & set(body):
             return body
-        try:
-            opened = json.loads(read_blob(self.folder, name[7:]), parse_constant=int)
-        except (FileNotFoundError, Odd):
-            return body
-        except (ValueError, RecursionError):
-            opened = None
-        if not isinstance(opened, dict):
+        name, size = body.get("body_sha256"), body.get("body_bytes")
+        fits = (type(size) is int and 0 <= size < 1 << 64 and isinstance(name, str) and DIGEST.fullmatch(name)
+                and set(body) <= {"body_sha256", "body_bytes", "commit", "tree"}
+                and all(isinstance(body.get(fact, ""), str) for fact in ("commit", "tree")))
+        if not fits:
             self.tell("mutated", at)
             return body
-        return opened
+        if not is_opened:
+            return body
+        if self.opened[0] != (name, size):
+            try:
+                self.opened = (name, size), self.parse_spilled(name, size)
+            except (FileNotFoundError, Odd):
+                return body
+        if self.opened[1] is None:
+            self.tell("mutated", at)
+            return body
+        return self.opened[1]
+
+    def parse_spilled(self, name, size):
+        """Returns the body in a blob. None if it has another length, is too long, or is no object."""
+        if size > MOST_SPILLED:
+            return None
+        with open_blob(self.folder, name[7:]) as file:
+            if os.fstat(file.fileno()).st_size != size:
+                return None
+            data = file.read(size)
+        if digest(data) != name:
+            raise Odd
+        try:
+            opened = load(data.decode())
+            canonical(opened).encode()
+            return opened if isinstance(opened, dict) and nesting(opened) <= 127 else None
+        except (ValueError, OverflowError, RecursionError):
+            return None
 
     def take_device(self, at, body):
         """Notes the device that an answer pairs or revokes, and checks whose key signed an approval."""

@@ -102,6 +102,21 @@ pub(crate) fn read_blob(dir: &Path, id: &str) -> Result<Vec<u8>, EvidenceError> 
     }
 }
 
+/// Reads a blob of exactly this length. `None` if it has another one.
+///
+/// # Errors
+/// When it does not exist, cannot be read, or does not match.
+pub(crate) fn read_blob_of(dir: &Path, id: &str, bytes: u64) -> Result<Option<Vec<u8>>, EvidenceError> {
+    let read = open_with(dir, id, |file| match file.metadata()?.len() {
+        len if len == bytes => plain_file::read_limited(file, bytes).map(Some),
+        _ => Ok(None),
+    })?;
+    match read {
+        Some(read) if hash_bytes(&read) != id => Err(EvidenceError::BlobChanged { id: id.to_owned() }),
+        read => Ok(read),
+    }
+}
+
 /// Compares a blob's content with its hash, without holding it in memory.
 ///
 /// # Errors

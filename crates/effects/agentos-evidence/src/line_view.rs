@@ -160,9 +160,11 @@ impl<'a> LineView<'a> {
         serde_json::from_str(self.body).map_err(EvidenceError::Json)
     }
 
-    /// Returns false if the body certainly refers to no blob.
+    /// Returns false if the body certainly refers to no blob, and has no member of a reference.
     pub fn may_refer(&self) -> bool {
-        self.body.contains("_sha256\":\"sha256:")
+        ["_sha256\":\"sha256:", "\"body_sha256\":", "\"body_bytes\":"]
+            .iter()
+            .any(|member| self.body.contains(member))
     }
 
     /// Builds the whole record.

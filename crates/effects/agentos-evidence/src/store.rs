@@ -347,6 +347,14 @@ impl Store {
         blob::read_blob(&self.dir, id)
     }
 
+    /// Reads a blob of exactly this length. `None` if it has another one.
+    ///
+    /// # Errors
+    /// When it does not exist, cannot be read, or its content does not match its hash.
+    pub(crate) fn get_blob_of(&self, id: &str, bytes: u64) -> Result<Option<Vec<u8>>, EvidenceError> {
+        blob::read_blob_of(&self.dir, id, bytes)
+    }
+
     /// Compares a blob's content with its hash, without holding it in memory.
     ///
     /// # Errors

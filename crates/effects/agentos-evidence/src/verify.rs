@@ -22,6 +22,7 @@ mod exported;
 mod history;
 mod merged;
 mod moved;
+mod opened;
 mod patch;
 mod removed;
 mod signed;

@@ -4,7 +4,7 @@
 //! come through a port.
 
 use agentos_api::NextStep;
-use agentos_evidence::Record;
+use agentos_evidence::{Record, SpilledBody};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -14,13 +14,22 @@ use crate::ports::{EffectError, RecordReader};
 /// Reads a record's body, from its blob if it was too long for a line of the tape.
 ///
 /// # Errors
-/// If the blob is missing or damaged, or is no JSON.
+/// If the body is partly on the line and partly in a blob, or the blob is missing or damaged, has another length, or is no JSON.
 pub fn read_body(tape: &dyn RecordReader, record: &Record) -> Result<Value, EffectError> {
-    // A body over the limit of a line is a blob, and the record contains its digest under this name.
-    let Some(id) = record.body.get("body_sha256").and_then(Value::as_str) else {
+    let mixed = || {
+        let what = format!(
+            "record {}: its line does not refer to its body as a record does",
+            record.seq
+        );
+        EffectError::new(Cause::Evidence, "evidence-invalid-record", what)
+    };
+    let Some(spilled) = SpilledBody::find(&record.body).map_err(|_| mixed())? else {
         return Ok(record.body.clone());
     };
-    let bytes = tape.load_blob(id)?;
+    let bytes = tape.load_blob(spilled.id)?;
+    if u64::try_from(bytes.len()).ok() != Some(spilled.bytes) {
+        return Err(mixed());
+    }
     serde_json::from_slice(&bytes)
         .map_err(|error| invalid_record(format!("record {}: {error}", record.seq), &error))
 }

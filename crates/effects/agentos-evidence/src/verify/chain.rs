@@ -14,6 +14,8 @@
 //! Owns: one pass over the tape, and the kind of each fault. Never: stops at the first fault; it continues with the next
 //! genuine record.
 
+use std::sync::Arc;
+
 use agentos_chain::parse_hash;
 use serde_json::Value;
 
@@ -21,6 +23,7 @@ use super::answers::RequestAnswers;
 use super::bounds::{FindingList, push_note};
 use super::cost;
 use super::history::CommitPins;
+use super::opened::{LastOpened, Opened};
 use super::removed::MissingTexts;
 use super::signed::CheckpointTotals;
 use super::{Finding, Tampering, VerifyChecks};
@@ -30,6 +33,7 @@ use crate::line_view::LineView;
 use crate::paired::PairedKeys;
 use crate::record::{GENESIS, RecordForm};
 use crate::runs::{LineEnd, TapeLines, fact_of};
+use crate::spilled::{MixedBody, SpilledBody};
 use crate::{EvidenceError, RecordKind, Store, blob};
 
 /// Results of one pass over the tape.
@@ -65,6 +69,7 @@ pub(super) struct ChainReport {
     answers: RequestAnswers,
     devices: PairedKeys,
     seen_blobs: RecentBlobs,
+    opened: LastOpened,
     texts: MissingTexts,
 }
 
@@ -169,6 +174,7 @@ impl ChainReport {
             answers: RequestAnswers::default(),
             devices: PairedKeys::default(),
             seen_blobs: RecentBlobs::default(),
+            opened: LastOpened::default(),
             texts: MissingTexts::new(),
         }
     }
@@ -245,12 +251,9 @@ impl ChainReport {
         } else {
             Value::Null
         };
-        let spilled = if states_cost || is_removal || is_consent {
-            self.open_spilled(at, &line_body, blobs)?
-        } else {
-            None
-        };
-        let body = spilled.as_ref().unwrap_or(&line_body);
+        let is_opened = states_cost || is_removal || is_consent;
+        let spilled = self.open_spilled(at, &line_body, blobs, is_opened)?;
+        let body = spilled.as_deref().unwrap_or(&line_body);
         self.pins.take(at, record, body, checks, &mut self.findings)?;
         self.signed.take(at, record, body, checks, &mut self.findings)?;
         if let Some(note) = self.answers.take(at, (record.kind, record.run), body) {
@@ -286,27 +289,34 @@ impl ChainReport {
         self.check_blobs(at, record.kind, &line_body, blobs)
     }
 
-    /// Opens a body that was too long for its line: its signature and its cost must hold as those of a short one. `None` if the body is on the
-    /// line, or its blob is not there or was changed, which is reported with the blob.
+    /// Opens a body that was too long for its line, if `is_opened`: its signature and its cost must hold as those of a short one. `None` if
+    /// the body is on the line, or its blob is not there or was changed, which is reported with the blob.
     ///
     /// # Errors
     /// Fails if the blob cannot be read.
-    fn open_spilled(&mut self, at: u64, body: &Value, blobs: &Store) -> Result<Option<Value>, EvidenceError> {
-        let Some(id) = find_spilled(body) else {
-            return Ok(None);
+    fn open_spilled(
+        &mut self,
+        at: u64,
+        body: &Value,
+        blobs: &Store,
+        is_opened: bool,
+    ) -> Result<Option<Arc<Value>>, EvidenceError> {
+        let found = match SpilledBody::find(body) {
+            Ok(Some(found)) if is_opened => self.opened.open(found, blobs)?,
+            Ok(_) => return Ok(None),
+            Err(MixedBody) => {
+                Opened::Wrong("the body of the record is partly on the line and partly in a blob".to_owned())
+            }
         };
-        let bytes = match blobs.get_blob(id) {
-            Ok(bytes) => bytes,
-            Err(EvidenceError::NoBlob { .. } | EvidenceError::BlobChanged { .. }) => return Ok(None),
-            Err(other) => return Err(other),
-        };
-        let opened = serde_json::from_slice(&bytes).ok().filter(Value::is_object);
-        if opened.is_none() {
-            let detail = format!("the body of the record in the blob `{id}` cannot be read");
-            self.findings
-                .push(Finding::new(Tampering::Mutated, Some(at), detail));
+        match found {
+            Opened::Body(body) => Ok(Some(body)),
+            Opened::Missing => Ok(None),
+            Opened::Wrong(detail) => {
+                self.findings
+                    .push(Finding::new(Tampering::Mutated, Some(at), detail));
+                Ok(None)
+            }
         }
-        Ok(opened)
     }
 
     /// Checks whose key signed an approval, or notes which key a person pairs or revokes here.
@@ -381,14 +391,6 @@ impl ChainReport {
         }
         Ok(())
     }
-}
-
-/// Returns the blob of a body that is too long for a line. `None` if the body is on the line.
-fn find_spilled(body: &Value) -> Option<&str> {
-    body.get("body_bytes")?.as_u64()?;
-    body.get("body_sha256")?
-        .as_str()
-        .filter(|id| parse_hash(id).is_some())
 }
 
 /// Blobs that were checked recently, in a table of fixed size: a new blob replaces the one in its slot. So a blob that many
