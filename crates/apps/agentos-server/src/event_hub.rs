@@ -14,12 +14,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::desk::SharedDesk;
 use crate::fault::RequestFault;
+use crate::keyed_places::{KeyedPlace, KeyedPlaces};
 
 /// Most events that are kept, and most of one read.
 pub const MOST_EVENTS: usize = 256;
-/// Most listeners of all repositories at each way to the service: half of the connections that it has, and less than a waiting person
-/// or program could need.
+/// Most listeners of all repositories over the network, the Unix socket and TLS: at most half of the connections of each way, so that
+/// the other half stays free for requests.
 const MOST_LISTENERS: [usize; 3] = [256, 32, 32];
+/// Most listeners of one token or session. Otherwise one program could take the places of all others.
+const MOST_OF_AUTHOR: usize = 32;
 /// Time between two looks at the tape. Other processes write it too, and no system says so alike for every file system.
 const LOOK_TIME: Duration = Duration::from_millis(300);
 
@@ -34,7 +37,26 @@ pub struct EventMark {
 
 /// Places of the listeners of all repositories. Clones share them.
 #[derive(Debug, Clone)]
-pub struct ListenerPlaces(Arc<[Arc<Semaphore>; 3]>);
+pub struct ListenerPlaces {
+    ways: Arc<[Arc<Semaphore>; 3]>,
+    authors: KeyedPlaces<ListenerAuthor>,
+}
+
+/// Author of a listener.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ListenerAuthor {
+    /// Token of this name.
+    Token(String),
+    /// Session of this name.
+    Session(String),
+}
+
+/// Place of a listener, until it is dropped.
+#[derive(Debug)]
+pub struct ListenerPlace {
+    _way: OwnedSemaphorePermit,
+    _author: Option<KeyedPlace<ListenerAuthor>>,
+}
 
 /// Way on which a listener came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,22 +71,31 @@ pub enum ListenerWay {
 
 impl Default for ListenerPlaces {
     fn default() -> Self {
-        Self(Arc::new(
-            MOST_LISTENERS.map(|most| Arc::new(Semaphore::new(most))),
-        ))
+        Self {
+            ways: Arc::new(MOST_LISTENERS.map(|most| Arc::new(Semaphore::new(most)))),
+            authors: KeyedPlaces::new(MOST_OF_AUTHOR),
+        }
     }
 }
 
 impl ListenerPlaces {
-    /// Takes a place for a listener. `None` if too many came on this way.
-    pub fn take(&self, way: ListenerWay) -> Option<OwnedSemaphorePermit> {
-        let [network, socket, tls] = self.0.as_ref();
+    /// Takes a place for a listener. `None` if too many came on this way, or of this author. A program of the user, over the Unix
+    /// socket, has no author.
+    pub fn take(&self, way: ListenerWay, author: Option<ListenerAuthor>) -> Option<ListenerPlace> {
+        let [network, socket, tls] = self.ways.as_ref();
         let places = match way {
             ListenerWay::Network => network,
             ListenerWay::Socket => socket,
             ListenerWay::Tls => tls,
         };
-        Arc::clone(places).try_acquire_owned().ok()
+        let author = match author {
+            Some(author) => Some(self.authors.take(author)?),
+            None => None,
+        };
+        Some(ListenerPlace {
+            _way: Arc::clone(places).try_acquire_owned().ok()?,
+            _author: author,
+        })
     }
 }
 
@@ -194,9 +225,9 @@ mod tests {
         for (way, most) in [(Network, 256), (Socket, 32), (Tls, 32)] {
             let taken = (0..1_000).map_while(|at| {
                 if at % 2 == 0 {
-                    places.take(way)
+                    places.take(way, None)
                 } else {
-                    other.take(way)
+                    other.take(way, None)
                 }
             });
             let taken: Vec<_> = taken.collect();
@@ -204,7 +235,20 @@ mod tests {
             held.push(taken);
         }
         held.clear();
-        assert!(other.take(Network).is_some());
+        assert!(other.take(Network, None).is_some());
+    }
+
+    #[test]
+    fn one_author_leaves_places_for_others() {
+        let places = ListenerPlaces::default();
+        let take = |author: ListenerAuthor| places.take(ListenerWay::Network, Some(author));
+        let token = || ListenerAuthor::Token("a".to_owned());
+        let taken: Vec<_> = (0..1_000).map_while(|_| take(token())).collect();
+        assert_eq!(taken.len(), 32);
+        // A session may have the name of a token.
+        assert!(take(ListenerAuthor::Session("a".to_owned())).is_some());
+        drop(taken);
+        assert!(take(token()).is_some());
     }
 
     #[test]

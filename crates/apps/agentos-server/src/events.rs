@@ -19,11 +19,11 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
+use tokio::sync::{broadcast, watch};
 
 use crate::caller::CallerStanding;
 use crate::desk::SharedDesk;
-use crate::event_hub::{EventMark, ListenerWay, MOST_EVENTS};
+use crate::event_hub::{EventMark, ListenerAuthor, ListenerPlace, ListenerWay, MOST_EVENTS};
 use crate::fault::RequestFault;
 use crate::talks::TalkEvent;
 
@@ -34,7 +34,7 @@ const QUIET_TIME: Duration = Duration::from_secs(15);
 pub struct EventListener {
     desk: SharedDesk,
     /// Place among the listeners, until the stream ends.
-    _listener: OwnedSemaphorePermit,
+    _listener: ListenerPlace,
     /// Last event that was sent.
     sent: EventMark,
     newest: watch::Receiver<EventMark>,
@@ -86,18 +86,19 @@ pub fn stream_events(listener: EventListener) -> Response {
 }
 
 impl EventListener {
-    /// Listens to the records after a number; without a number, to the records from now on. `is_bound` is true if only turns of
-    /// the repository's own sessions are shown.
+    /// Listens to the records after a number; without a number, to the records from now on. A token is shown turns of the repository's
+    /// own sessions alone.
     ///
     /// # Errors
     /// If too many listen already.
     pub async fn begin(
         desk: SharedDesk,
         way: ListenerWay,
-        (is_bound, standing): (bool, Option<CallerStanding>),
+        (author, standing): (Option<ListenerAuthor>, Option<CallerStanding>),
         last: Option<u64>,
     ) -> Result<Self, RequestFault> {
-        let Some(place) = desk.served.listeners.take(way) else {
+        let is_bound = matches!(author, Some(ListenerAuthor::Token(_)));
+        let Some(place) = desk.served.listeners.take(way, author) else {
             let what = "too many programs listen to events already";
             return Err(RequestFault::new(StatusCode::SERVICE_UNAVAILABLE, "busy", what));
         };

@@ -26,6 +26,7 @@ mod events_socket;
 mod facts;
 mod fault;
 mod judge;
+mod keyed_places;
 mod marked_text;
 mod mcp_route;
 mod metrics;

@@ -19,13 +19,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::caller::{CallerStanding, SentToken};
+use crate::caller::{CallerStanding, SentToken, name_token};
 use crate::connections::RunningRequest;
 use crate::desk::{Lane, PersonConsent, SharedDesk};
-use crate::event_hub::ListenerWay;
+use crate::event_hub::{ListenerAuthor, ListenerWay};
 use crate::events::{EventListener, read_last, stream_events};
 use crate::events_socket::open_socket;
 use crate::fault::RequestFault;
+use crate::page::SignedIn;
 use crate::served::{ReachedRepositories, ServedRow};
 
 /// Most runs and sessions of a list.
@@ -287,13 +288,20 @@ pub async fn list_repositories(
 /// connection.
 pub async fn listen(
     State(desk): State<SharedDesk>,
-    (token, standing): (SentToken, Option<Extension<CallerStanding>>),
+    (token, session, standing): (
+        SentToken,
+        Option<Extension<SignedIn>>,
+        Option<Extension<CallerStanding>>,
+    ),
     (way, seat): (Extension<ListenerWay>, Option<Extension<Arc<RunningRequest>>>),
     (headers, uri): (HeaderMap, Uri),
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
-    // A token sees the turns of its repository's sessions alone.
-    let author = (token.is_some(), standing.map(|Extension(standing)| standing));
+    let author = match name_token(token) {
+        Some(name) => Some(ListenerAuthor::Token(name)),
+        None => session.map(|Extension(session)| ListenerAuthor::Session(session.id)),
+    };
+    let author = (author, standing.map(|Extension(standing)| standing));
     let begun = EventListener::begin(desk, way.0, author, read_last(&headers, &uri)).await;
     match (begun, seat) {
         (Err(fault), _) => RestFault(fault).into_response(),
