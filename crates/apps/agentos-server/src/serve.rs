@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 10 s for a request's head, also between two requests | clients that send a byte at a time, and idle sockets |
 //! | 60 s for a request's body, 5 s if its author is not known | bodies that never end |
-//! | 512 connections of the network, 64 of the Unix socket, 64 over TLS; another one takes the place of the one that is idle for longest | floods, and thousands of idle sockets |
+//! | 512 connections of the network, 64 of the Unix socket, 64 over TLS and 8 of them from one address; another one takes the place of the one that is idle for longest | floods, and thousands of idle sockets |
 
 use std::convert::Infallible;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -26,11 +26,14 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::runtime::{Handle, Runtime};
-use tokio_rustls::TlsAcceptor;
 
 use crate::args::ServerArgs;
 use crate::connections::{ConnectionSeat, OpenConnections};
 use crate::door::{Listener, ServiceDoor};
+
+mod devices;
+
+use self::devices::listen_for_devices;
 
 /// Longest time for the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(10);
@@ -45,8 +48,6 @@ const MOST_CONNECTIONS: usize = 512;
 const MOST_LOCAL: usize = 64;
 /// Most connections over TLS at once. Places of their own: machines of another network take none of this machine's programs.
 const MOST_TLS: usize = 64;
-/// Longest time for the handshake of TLS.
-const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// Largest head of a request.
 const LARGEST_HEAD: usize = 64 << 10;
 /// Pause after a connection could not be accepted.
@@ -195,65 +196,6 @@ async fn serve(
     Ok(())
 }
 
-/// Listens at the addresses of devices for which the service itself speaks TLS. Returns the lines about them for the user.
-async fn listen_for_devices(door: &Arc<ServiceDoor>) -> Result<Vec<String>, EffectError> {
-    let places = door.devices();
-    let Some(authority) = &places.authority else {
-        return Ok(Vec::new());
-    };
-    let connections = OpenConnections::new(MOST_TLS);
-    let mut lines = Vec::new();
-    for (at, address) in places.addresses.iter().enumerate() {
-        let Some(place) = &address.listens else {
-            continue;
-        };
-        let config = authority.configure(address)?;
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        match TcpListener::bind(place.as_str()).await {
-            Ok(listener) => {
-                lines.push(format!("TLS   {}, for your other devices", address.origin));
-                let door = Arc::clone(door);
-                let accepted = accept_tls((listener, acceptor, at), door, connections.clone());
-                tokio::spawn(accepted);
-            }
-            // The network of a device may come later, and everything else works without it.
-            Err(error) => lines.push(format!(
-                "TLS   no device reaches {}: cannot listen there: {error}",
-                address.origin
-            )),
-        }
-    }
-    let new = if authority.is_new() { ", made now" } else { "" };
-    lines.push(format!(
-        "      SHA-256 of the authority of its certificates{new}: compare it on each device\n      {}",
-        authority.fingerprint()
-    ));
-    Ok(lines)
-}
-
-/// Accepts connections of other devices, for ever.
-async fn accept_tls(
-    (listener, acceptor, at): (TcpListener, TlsAcceptor, usize),
-    door: Arc<ServiceDoor>,
-    connections: OpenConnections,
-) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let _ = stream.set_nodelay(true);
-                let acceptor = acceptor.clone();
-                let handshake = async move {
-                    let shaken = tokio::time::timeout(HANDSHAKE_TIME, acceptor.accept(stream)).await;
-                    // A device that does not trust the authority ends the handshake.
-                    shaken.ok()?.ok()
-                };
-                seat_connection(handshake, Listener::Tls(at), &door, &connections).await;
-            }
-            Err(_) => tokio::time::sleep(RETRY_TIME).await,
-        }
-    }
-}
-
 /// Writes the first words of the service.
 fn greet(
     (host, address): (&Host, SocketAddr),
@@ -351,7 +293,7 @@ async fn accept_all(listener: TcpListener, door: Arc<ServiceDoor>, connections: 
                 // Otherwise a stream of small pieces waits 40 ms for each acknowledgement (Nagle and delayed ACK).
                 let _ = stream.set_nodelay(true);
                 let stream = std::future::ready(Some(stream));
-                seat_connection(stream, Listener::Network, &door, &connections).await;
+                seat_connection((stream, ()), Listener::Network, &door, &connections).await;
             }
             // No descriptor is free, as a rule. The next one that closes makes room.
             Err(_) => tokio::time::sleep(RETRY_TIME).await,
@@ -366,7 +308,7 @@ async fn accept_local(listener: LocalListener, door: Arc<ServiceDoor>, connectio
         match listener.accept().await {
             Ok((stream, _)) if is_own(&stream) => {
                 let stream = std::future::ready(Some(stream));
-                seat_connection(stream, Listener::Socket, &door, &connections).await
+                seat_connection((stream, ()), Listener::Socket, &door, &connections).await
             }
             // The folder of the socket lets no other user in. The superuser can open everything.
             Ok(_) => {}
@@ -392,9 +334,12 @@ async fn accept_local(listener: LocalListener, _door: Arc<ServiceDoor>, _connect
 }
 
 /// Serves a connection as soon as there is room for it. Further ones wait meanwhile in the system's queue. `stream` is `None` if the
-/// handshake of TLS failed.
+/// handshake of TLS failed. `held` is held until the connection ends.
 async fn seat_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
-    stream: impl Future<Output = Option<S>> + Send + 'static,
+    (stream, held): (
+        impl Future<Output = Option<S>> + Send + 'static,
+        impl Send + 'static,
+    ),
     listener: Listener,
     door: &Arc<ServiceDoor>,
     connections: &OpenConnections,
@@ -418,6 +363,7 @@ async fn seat_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             () = seat.await_leave() => {}
             () = served => {}
         }
+        drop(held);
     });
     // A new connection reads its request before others can take its place.
     tokio::task::yield_now().await;
