@@ -1,6 +1,6 @@
 //! TLS for the user's other devices, with certificates of an authority of this service alone.
 //!
-//! Owns: the authority and its certificates. Never: signs a name that is not on the user's list of addresses, or uses a key for two
+//! Owns: the authority and its certificates. Never: makes a certificate for a name that is not on the user's list of addresses, or uses a key for two
 //! certificates.
 //!
 //! | | made | ends |
@@ -8,11 +8,13 @@
 //! | authority | with the first address `tls://…`, and again if an address is new to it | after ten years; devices that trust it keep doing so over restarts |
 //! | certificate | at the start, and at a handshake a day later | after a week |
 //!
-//! The authority's certificate permits exactly the names of the list: with a stolen key of the authority, nobody can pretend to be another
-//! site to a device that trusts it (RFC 5280, section 4.2.1.10).
+//! The authority's certificate permits the names of the list at the time when it was made, and no name below them (RFC 5280, section
+//! 4.2.1.10). So a stolen key of the authority signs for no other site, on devices that apply the constraints of an authority that they
+//! trust; not every client does. An address that leaves the list stays permitted until the authority is made again.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,6 +37,8 @@ use sha2::{Digest as _, Sha256};
 const VERSION: u32 = 1;
 /// Seconds of a day.
 const DAY: i64 = 86_400;
+/// Last second that a certificate can name: the end of the year 9999.
+const LAST_SECOND: i64 = 253_402_300_799;
 /// Life of the authority.
 const AUTHORITY_LIFE: i64 = 3_650 * DAY;
 /// Life of a certificate.
@@ -43,9 +47,9 @@ const LIFE: i64 = 7 * DAY;
 const RENEWAL: i64 = DAY;
 /// The only protocol of the service, as ALPN names it (RFC 7301, section 6).
 const HTTP: &[u8] = b"http/1.1";
-/// Name that is permitted where no name of the kind is: a list without an entry would permit every name of the kind.
+/// Name that no machine has. It is always on the list of permitted names: an empty list would permit every name.
 const NO_NAME: &str = "agentos.invalid";
-/// Address that no machine has, for the same reason.
+/// Address that no machine has. It is always on the list of permitted addresses, for the same reason.
 const NO_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// State that is kept over a restart.
@@ -94,13 +98,15 @@ impl ServiceAuthority {
         names.sort();
         names.dedup();
         let now = now().unix_seconds();
-        let kept = host.read_service_authority()?.map(|text| read_kept(&text));
+        let path = host.service_authority_path()?;
+        let kept = host.read_service_authority()?.map(|text| read_kept(&text, &path));
         let kept = kept.transpose()?.filter(|kept| {
             let ends = kept.made.saturating_add(AUTHORITY_LIFE);
             names.iter().all(|name| kept.names.contains(name)) && now.saturating_add(LIFE) < ends
         });
         if let Some(kept) = kept {
-            return Self::from_kept(&kept, false).map(|own| Some(Arc::new(own)));
+            let own = Self::from_kept(&kept, false).map_err(|_| damaged(&path))?;
+            return Ok(Some(Arc::new(own)));
         }
         let made = make_authority(now, names)?;
         let text = serde_json::to_string(&made).map_err(|error| failed(&error))?;
@@ -222,12 +228,13 @@ fn make_authority(now: i64, names: Vec<String>) -> Result<KeptAuthority, EffectE
 fn authority_params(made: i64, names: &[String]) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = named(&format!("AgentOS devices {made}"));
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     // No further authority below this one.
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     params.name_constraints = Some(NameConstraints {
         permitted_subtrees: list_permitted(names),
-        excluded_subtrees: Vec::new(),
+        excluded_subtrees: list_excluded(names),
     });
     set_life(&mut params, made, AUTHORITY_LIFE);
     params
@@ -249,6 +256,14 @@ fn list_permitted(names: &[String]) -> Vec<GeneralSubtree> {
     hosts.chain(addresses).collect()
 }
 
+/// Lists the names below the permitted ones: a permitted name would permit these too.
+fn list_excluded(names: &[String]) -> Vec<GeneralSubtree> {
+    let hosts = names.iter().filter(|name| name.parse::<IpAddr>().is_err());
+    hosts
+        .map(|name| GeneralSubtree::DnsName(format!(".{name}")))
+        .collect()
+}
+
 fn named(text: &str) -> DistinguishedName {
     let mut name = DistinguishedName::new();
     name.push(DnType::CommonName, text);
@@ -258,29 +273,36 @@ fn named(text: &str) -> DistinguishedName {
 /// Sets the first and the last moment. The first one is a day earlier: clocks of devices differ.
 fn set_life(params: &mut CertificateParams, made: i64, life: i64) {
     let after = |seconds: i64| {
-        let seconds = u64::try_from(seconds).unwrap_or_default();
+        // The file of the authority may say any number, and a later moment than this would panic.
+        let seconds = u64::try_from(seconds.min(LAST_SECOND)).unwrap_or_default();
         date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds)
     };
     params.not_before = after(made.saturating_sub(DAY));
     params.not_after = after(made.saturating_add(life));
 }
 
-fn read_kept(text: &Secret) -> Result<KeptAuthority, EffectError> {
-    let kept: KeptAuthority = serde_json::from_str(text.expose()).map_err(|error| {
-        // The message of the parser may quote the key.
-        let what = format!(
-            "the authority of the certificates cannot be read: line {}",
-            error.line()
-        );
-        EffectError::new(Cause::Usage, "service-file", what)
-    })?;
+fn read_kept(text: &Secret, path: &Path) -> Result<KeptAuthority, EffectError> {
+    // The message of the parser may quote the key.
+    let kept: KeptAuthority = serde_json::from_str(text.expose()).map_err(|_| damaged(path))?;
     match kept.version {
         VERSION => Ok(kept),
         other => {
-            let what = format!("the authority of the certificates has version {other} instead of {VERSION}");
+            let path = path.display();
+            let what = format!(
+                "the authority of the certificates in `{path}` has version {other} instead of {VERSION}; remove the file, and the next start \
+                 makes another authority"
+            );
             Err(EffectError::new(Cause::Usage, "service-file", what))
         }
     }
+}
+
+fn damaged(path: &Path) -> EffectError {
+    let path = path.display();
+    let what = format!(
+        "the authority of the certificates in `{path}` is damaged; remove the file, and the next start makes another authority"
+    );
+    EffectError::new(Cause::Usage, "service-file", what)
 }
 
 fn failed(error: &dyn std::error::Error) -> EffectError {

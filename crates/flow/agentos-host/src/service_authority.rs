@@ -2,6 +2,8 @@
 //!
 //! Owns: its file, which only its owner can read. Never: makes a key or a certificate; the service does.
 
+use std::path::PathBuf;
+
 use agentos_credentials::{CredentialError, FileStore, SecretStore};
 use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
@@ -25,6 +27,14 @@ impl Host {
         open_store(self)?.read_key(ENTRY).map_err(|error| failed(&error))
     }
 
+    /// Returns the path of the authority's file.
+    ///
+    /// # Errors
+    /// Fails if the user has no home folder.
+    pub fn service_authority_path(&self) -> Result<PathBuf, EffectError> {
+        Ok(self.service_folder()?.join(FILE))
+    }
+
     /// Keeps the authority of this user's service, for the next start.
     ///
     /// # Errors
@@ -36,8 +46,7 @@ impl Host {
 }
 
 fn open_store(host: &Host) -> Result<SecretStore, EffectError> {
-    let path = host.service_folder()?.join(FILE);
-    Ok(SecretStore::File(FileStore::new(path)))
+    Ok(SecretStore::File(FileStore::new(host.service_authority_path()?)))
 }
 
 fn failed(error: &CredentialError) -> EffectError {

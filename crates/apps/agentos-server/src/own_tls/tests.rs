@@ -147,9 +147,41 @@ fn a_stolen_authority_signs_for_the_addresses_of_the_user_alone() {
         ("192.0.2.7:7418", "2001:db8::8"),
         ("laptop.example", "bank.example"),
         ("laptop.example", "192.0.2.8"),
+        ("laptop.example", "a.laptop.example"),
     ] {
         let authority = open(&[own]);
         let forged = certificates(&authority, other).find(made).unwrap();
         assert!(!is_trusted(&authority, &forged, other, made), "{own} {other}");
     }
+}
+
+#[test]
+fn a_damaged_authority_names_its_file() {
+    let home = TestRepo::new();
+    let host = host(home.path());
+    let open = || ServiceAuthority::open(&host, &addresses(&["laptop.example"]));
+    open().unwrap();
+    let path = host.service_authority_path().unwrap().display().to_string();
+    let kept = host.read_service_authority().unwrap().unwrap();
+    let change = |name: &str, value: serde_json::Value| {
+        let mut kept: serde_json::Value = serde_json::from_str(kept.expose()).unwrap();
+        kept[name] = value;
+        host.keep_service_authority(&Secret::new(&kept.to_string()))
+            .unwrap();
+        open()
+    };
+    for (name, value) in [
+        ("version", 2.into()),
+        ("key", vec![1, 2].into()),
+        ("names", 1.into()),
+    ] {
+        let message = change(name, value).err().unwrap().message;
+        assert!(
+            message.contains(&path) && message.contains("remove the file"),
+            "{message}"
+        );
+    }
+    // A moment that no certificate can name.
+    assert!(change("made", i64::MAX.into()).is_ok());
+    assert!(change("made", i64::MIN.into()).is_ok());
 }
