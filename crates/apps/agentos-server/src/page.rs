@@ -170,7 +170,7 @@ pub async fn sign_out(
     form.require_secret(&person.form)?;
     match form.text("all") {
         "" => desk.access.sign_out(&person.cookie),
-        _ => desk.access.sign_all_out(),
+        _ => desk.served.sign_all_out(&desk),
     }
     Ok(to_sign_in())
 }

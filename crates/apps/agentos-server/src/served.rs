@@ -3,7 +3,7 @@
 //! Owns: what is about the user, and not about one repository: their list, and the end of a device. Never: keeps a desk alive.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use agentos_host::KnownRepository;
@@ -59,6 +59,8 @@ impl ReachedRepositories {
 #[derive(Debug, Clone, Default)]
 pub struct ServedDesks {
     desks: Arc<RwLock<Vec<Weak<ServiceDesk>>>>,
+    /// Page that lists all repositories.
+    list_page: Arc<OnceLock<Weak<ServiceDesk>>>,
     /// Places of the listeners of all desks.
     pub listeners: ListenerPlaces,
 }
@@ -68,6 +70,20 @@ impl ServedDesks {
     pub fn add(&self, desk: &SharedDesk) {
         let mut desks = self.desks.write().unwrap_or_else(PoisonError::into_inner);
         desks.push(Arc::downgrade(desk));
+    }
+
+    /// Notes the page that lists all repositories, once.
+    pub fn set_list_page(&self, desk: &SharedDesk) {
+        // The service makes one such page, at its start.
+        let _ = self.list_page.set(Arc::downgrade(desk));
+    }
+
+    /// Ends every session of a page, and every session of the page that lists all repositories: a session there opens each page again.
+    pub fn sign_all_out(&self, own: &SharedDesk) {
+        own.access.sign_all_out();
+        if let Some(list) = self.list_page.get().and_then(Weak::upgrade) {
+            list.access.sign_all_out();
+        }
     }
 
     /// Lists the repositories that an author reaches, in the order in which they were joined.

@@ -54,8 +54,9 @@ impl OpenDesk {
         metrics: Arc<ServiceMetrics>,
     ) -> Self {
         let link = (format!("http://{page}/signin#"), DevicePlaces::default());
-        let place = (KnownRepository::default(), served);
+        let place = (KnownRepository::default(), served.clone());
         let desk = Arc::new(ServiceDesk::new(host, metrics, link, place, Vec::new()));
+        served.set_list_page(&desk);
         Self {
             routes: make_list_routes(Arc::clone(&desk)),
             page,
