@@ -353,7 +353,7 @@ impl ServiceDoor {
             _ if address.host != host => None,
             // Each listener of TLS has the certificate of its own address alone.
             Listener::Tls(own) => (own == at).then_some(DoorKind::Tls),
-            // Without TLS nobody on the way is kept from the cookie.
+            // Without TLS, each machine on the way could read the cookie, so an address for TLS is no door here.
             Listener::Network => address.listens.is_none().then_some(DoorKind::Device),
             Listener::Socket => None,
         })
@@ -408,22 +408,12 @@ impl ServiceDoor {
                 }
             }
         };
-        if caller == CallerKind::Person
-            && let (Some(session), Some(open)) = (arrival.session, &open)
-        {
-            let (desk, cookie) = (Arc::clone(&open.desk), session.cookie.clone());
-            parts.extensions.insert(CallerStanding::of_session(desk, cookie));
-            parts.extensions.insert(session);
-        }
-        if caller == CallerKind::Token
-            && let Some(token) = arrival.token
-        {
-            let secret = find_token(&parts.headers).unwrap_or_default();
-            let standing = CallerStanding::of_token(Arc::clone(&self.tokens), secret);
-            parts.extensions.insert(standing);
-            parts.extensions.insert(CallerToken(token.name.clone()));
-            parts.extensions.insert(AgentToken(token.name));
-        }
+        self.add_author(
+            &mut parts,
+            caller,
+            (arrival.session, arrival.token),
+            open.as_deref(),
+        );
         let routes = open.map_or_else(|| self.user.routes.clone(), |open| open.routes.clone());
         let answer = routes.oneshot(Request::from_parts(parts, body));
         if arrival.facts.kind == RequestKind::Agent {
@@ -437,6 +427,32 @@ impl ServiceDoor {
         }
         let Ok(response) = answer.await;
         Ok(response)
+    }
+
+    /// Adds the author of a request, as handlers see it.
+    fn add_author(
+        &self,
+        parts: &mut Parts,
+        caller: CallerKind,
+        (session, token): (Option<SignedIn>, Option<Box<ServiceToken>>),
+        open: Option<&OpenDesk>,
+    ) {
+        if caller == CallerKind::Person
+            && let (Some(session), Some(open)) = (session, open)
+        {
+            let (desk, cookie) = (Arc::clone(&open.desk), session.cookie.clone());
+            parts.extensions.insert(CallerStanding::of_session(desk, cookie));
+            parts.extensions.insert(session);
+        }
+        if caller == CallerKind::Token
+            && let Some(token) = token
+        {
+            let secret = find_token(&parts.headers).unwrap_or_default();
+            let standing = CallerStanding::of_token(Arc::clone(&self.tokens), secret);
+            parts.extensions.insert(standing);
+            parts.extensions.insert(CallerToken(token.name.clone()));
+            parts.extensions.insert(AgentToken(token.name));
+        }
     }
 
     /// Returns the places at which the user's other devices reach the service.

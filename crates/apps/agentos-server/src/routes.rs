@@ -36,29 +36,6 @@ const HEADERS: [(&str, &str); 8] = [
 
 /// Makes the table of paths of a desk. `names` are the values of Host under which agents reach it.
 pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
-    let api = Router::new()
-        .route("/api/status", get(rest::show_status))
-        .route("/api/requests", get(rest::list_requests))
-        .route("/api/requests/{run}", get(rest::show_request))
-        .route("/api/requests/{run}/approve", post(rest::approve_request))
-        .route("/api/requests/{run}/deny", post(rest::deny_request))
-        .route("/api/proposals", post(rest::propose))
-        .route("/api/runs", get(rest::list_runs))
-        .route("/api/runs/{run}", get(rest::show_run))
-        .route("/api/runs/{run}/undo", post(rest::undo_run))
-        .route("/api/models", get(rest_talk::list_models))
-        .route("/api/sessions", get(rest_talk::list_sessions))
-        .route("/api/sessions/{key}", get(rest_talk::show_session))
-        .route("/api/sessions/{key}/messages", post(rest_talk::say))
-        .route("/api/sessions/{key}/stop", post(rest_talk::stop))
-        .route("/api/repositories", get(rest::list_repositories))
-        .route("/api/pools", get(rest::list_pools))
-        .route("/api/cost", get(rest::show_cost))
-        .route("/api/budgets", get(rest::list_budgets))
-        .route("/api/evidence", get(rest::verify_evidence))
-        .route("/api/events", get(rest::listen))
-        .route("/api/openapi.json", get(openapi::show_document))
-        .route("/metrics", get(metrics::show_metrics));
     let clients = Router::new()
         .route("/v1/models", get(v1::list_models))
         .route("/v1/models/{*name}", get(v1::show_model))
@@ -103,11 +80,38 @@ pub fn make_routes(desk: SharedDesk, names: &[String]) -> Router {
         .route("/static/page.js", get(page::serve_script))
         .route("/static/authority.crt", get(page::serve_authority))
         .route("/static/device.js", get(page::serve_device_script));
-    add_agent_path(api.merge(clients).merge(pages), &desk, names)
+    add_agent_path(make_data_routes().merge(clients).merge(pages), &desk, names)
         .fallback(v1_fault::find_nothing)
         .method_not_allowed_fallback(v1_fault::refuse_method)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .with_state(desk)
+}
+
+/// Makes the table of paths for programs: the data of a repository, and its metrics.
+fn make_data_routes() -> Router<SharedDesk> {
+    Router::new()
+        .route("/api/status", get(rest::show_status))
+        .route("/api/requests", get(rest::list_requests))
+        .route("/api/requests/{run}", get(rest::show_request))
+        .route("/api/requests/{run}/approve", post(rest::approve_request))
+        .route("/api/requests/{run}/deny", post(rest::deny_request))
+        .route("/api/proposals", post(rest::propose))
+        .route("/api/runs", get(rest::list_runs))
+        .route("/api/runs/{run}", get(rest::show_run))
+        .route("/api/runs/{run}/undo", post(rest::undo_run))
+        .route("/api/models", get(rest_talk::list_models))
+        .route("/api/sessions", get(rest_talk::list_sessions))
+        .route("/api/sessions/{key}", get(rest_talk::show_session))
+        .route("/api/sessions/{key}/messages", post(rest_talk::say))
+        .route("/api/sessions/{key}/stop", post(rest_talk::stop))
+        .route("/api/repositories", get(rest::list_repositories))
+        .route("/api/pools", get(rest::list_pools))
+        .route("/api/cost", get(rest::show_cost))
+        .route("/api/budgets", get(rest::list_budgets))
+        .route("/api/evidence", get(rest::verify_evidence))
+        .route("/api/events", get(rest::listen))
+        .route("/api/openapi.json", get(openapi::show_document))
+        .route("/metrics", get(metrics::show_metrics))
 }
 
 /// Makes the table of paths of the page that lists all repositories.

@@ -273,11 +273,11 @@ impl TokenPrices {
 /// Formats a cost for people, as in `$0.0123`. A cost that would round to zero is written as a bound instead.
 #[must_use]
 pub fn format_dollars(micro: u64) -> String {
-    // `$0.0000` would read as almost nothing.
+    // `$0.0000` would read as a small amount.
     if micro == 0 {
         return "$0".to_owned();
     }
-    // And here as free.
+    // `$0.0000` would also read as free, and these calls cost something.
     if micro < 100 {
         return "less than $0.0001".to_owned();
     }
