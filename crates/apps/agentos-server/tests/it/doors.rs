@@ -527,7 +527,14 @@ fn the_list_leads_a_person_to_each_repository_and_shows_a_token_its_own() {
         .0;
     let (place, code) = link.split_once("/signin#").unwrap();
     assert!(place != service.page && place != page, "{link}");
-    let cookie = read_cookie(&at(place, "/signin", "", &[("code", code)]));
-    assert!(at(place, "/", &cookie, &[]).body.contains("Sign out"));
+    let opened = read_cookie(&at(place, "/signin", "", &[("code", code)]));
+    assert!(at(place, "/", &opened, &[]).body.contains("Sign out"));
     assert_eq!(at(place, "/signin", "", &[("code", code)]).status, 401);
+    let everywhere = [("form", person.form.as_str()), ("all", "yes")];
+    assert_eq!(
+        at(&service.page, "/signout", &person.cookie, &everywhere).status,
+        303
+    );
+    // A session of the list would open the page again.
+    assert_eq!(at(&page, "/", &cookie, &[]).header("location"), Some("/signin"));
 }
