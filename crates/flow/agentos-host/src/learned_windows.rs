@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use agentos_api::WindowSource;
-use agentos_engine::context_search::ModelWindow;
+use agentos_engine::context_search::{ASSUMED_WINDOW, ModelWindow};
 use agentos_engine::ports::WindowMemory;
 use agentos_profile::Profile;
 use agentos_tool::Timestamp;
@@ -93,16 +93,16 @@ pub(crate) fn lower_profile(mut profile: Profile, learned: Option<u64>) -> Profi
     profile
 }
 
-/// Returns the smaller window of the one that is stated and the one that a refusal stated.
+/// Returns the smaller window of the one that is stated and the one that a refusal stated. If none is stated, the refusal counts only
+/// below the window that is assumed then.
 pub(crate) fn lower_window(stated: Option<ModelWindow>, learned: Option<u64>) -> Option<ModelWindow> {
+    let most = stated.map_or(ASSUMED_WINDOW, |window| window.tokens);
+    let learned = learned.filter(|tokens| *tokens < most);
     let learned = learned.map(|tokens| ModelWindow {
         tokens,
         source: WindowSource::Server,
     });
-    [stated, learned]
-        .into_iter()
-        .flatten()
-        .min_by_key(|window| window.tokens)
+    learned.or(stated)
 }
 
 /// Forgets the windows of a provider's models, which may be loaded with another one now.

@@ -2,10 +2,10 @@
 //!
 //! Owns: when there is one. Never: lets a server raise a window, or calls a tool.
 
-use agentos_api::WindowSource;
+use agentos_api::{ContextReport, WindowSource};
 use agentos_tool::ToolError;
 
-use crate::context_search::{ContextPlan, ContextQuery, ModelWindow, find_context};
+use crate::context_search::{ASSUMED_WINDOW, ContextPlan, ContextQuery, ModelWindow, find_context};
 use crate::ports::{CancelSignal, SuccessorTool};
 use crate::request::{TaskRequest, await_or_cancel};
 use crate::settle::RunEffects;
@@ -27,8 +27,8 @@ pub(super) fn narrow_context(
         return None;
     }
     let search = request.search?;
-    // The number of a server may only lower what is known.
-    if search.window.is_some_and(|known| known.tokens <= tokens) {
+    // The number of a server may only lower what the files were chosen for, also if that was a guess.
+    if search.window.map_or(ASSUMED_WINDOW, |known| known.tokens) <= tokens {
         return None;
     }
     request
@@ -43,8 +43,15 @@ pub(super) fn narrow_context(
         ..*search
     };
     let plan = find_context(effects.repo, effects.clock, &query).ok()?;
-    // The same files would be refused again.
-    (plan.files != request.files || plan.outline != request.outline).then_some((tokens, plan))
+    // A request that is not shorter would be refused again.
+    let sent = request.choice.and_then(count_sent)?;
+    (count_sent(&plan.report)? < sent).then_some((tokens, plan))
+}
+
+/// Returns the tokens of what is shown of the repository. `None` if the report does not state them.
+fn count_sent(report: &ContextReport) -> Option<u64> {
+    let budget = report.budget.as_ref()?;
+    Some(budget.used.saturating_add(budget.outline))
 }
 
 /// Finds the tool that is asked after a call that failed. `None` if the run ends with this outcome.

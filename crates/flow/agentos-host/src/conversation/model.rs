@@ -2,12 +2,13 @@
 //!
 //! Owns: how they are made from a choice of the user. Never: chooses a provider.
 
+use agentos_api::WindowSource as Stated;
 use agentos_chat::TurnModel;
 use agentos_engine::context_search::ModelWindow;
 use agentos_engine::ports::EffectError;
 use agentos_ledger::SessionKey;
 use agentos_model::Model;
-use agentos_profile::Origin;
+use agentos_profile::{Origin, ResolvedProfile};
 use agentos_store::LedgerLock;
 use agentos_tool::{Ability, BoxFuture, TokenPrices};
 use agentos_window::WindowSize;
@@ -23,6 +24,7 @@ use crate::known_tools::read_tools;
 use crate::model_memory::await_first_request;
 use crate::options::ProviderChoice;
 use crate::proposals::ModelFacts;
+use crate::servers::sourced_window;
 use crate::tools::{Tool, make_server_tool};
 use crate::window_share::measure_window;
 use crate::window_share::reserve_answer;
@@ -108,7 +110,7 @@ pub async fn prepare_model(
     let (first_request, window, is_cancelled) = tokio::select! {
         biased;
         () = &mut *cancel => (None, None, true),
-        (first, window) = ask_server(host, &tool) => (first, window, false),
+        (first, window) = ask_server(host, &tool, &resolved) => (first, window, false),
     };
     if is_cancelled {
         // A future that was ready must not be polled again.
@@ -135,7 +137,17 @@ pub async fn prepare_model(
 }
 
 /// Waits until the first request to a model that is not loaded may be sent, and finds the window.
-async fn ask_server(host: &Host, tool: &Tool) -> (Option<LedgerLock>, Option<ModelWindow>) {
+async fn ask_server(
+    host: &Host,
+    tool: &Tool,
+    resolved: &ResolvedProfile,
+) -> (Option<LedgerLock>, Option<ModelWindow>) {
     let look = await_first_request(host, tool).await;
-    (look.lock, find_window(tool, look.loaded_window))
+    let window = find_window(tool, look.loaded_window);
+    // A turn assumes less than a run, so what a refusal told a run could be more than a turn would use without it.
+    let may_raise = look.loaded_window.is_none() && sourced_window(resolved).is_none();
+    let is_raised = |known: &ModelWindow| {
+        known.source == Stated::Server && known.tokens > WindowSize::assume_smallest().tokens
+    };
+    (look.lock, window.filter(|known| !(may_raise && is_raised(known))))
 }

@@ -22,3 +22,23 @@ fn a_window_is_remembered_for_its_model_until_the_model_is_loaded_again() {
         (None, Some(2_000))
     );
 }
+
+#[test]
+fn a_refusal_never_raises_the_window_that_is_used() {
+    let stated = |tokens| ModelWindow {
+        tokens,
+        source: WindowSource::Profile,
+    };
+    let cases = [
+        (Some(stated(8_000)), Some(4_000), Some(4_000)),
+        (Some(stated(8_000)), Some(9_000), Some(8_000)),
+        (None, Some(10_000_000), None),
+        (None, Some(ASSUMED_WINDOW), None),
+        (None, Some(9_000), Some(9_000)),
+        (None, None, None),
+    ];
+    for (stated, learned, expected) in cases {
+        let found = lower_window(stated, learned).map(|window| window.tokens);
+        assert_eq!(found, expected, "{stated:?} {learned:?}");
+    }
+}
