@@ -1,4 +1,4 @@
-//! Windows that refusals of servers stated, remembered for each provider and model.
+//! Windows that refusals of servers stated, remembered for each provider, address and model.
 //!
 //! Owns: one file in the user's state folder. Never: raises a window, fails a call, or takes part in the bound of what a call can cost.
 
@@ -38,9 +38,11 @@ struct LearnedWindow {
 
 /// Model whose window can be remembered.
 pub(crate) struct RememberedWindow<'a> {
-    host: &'a Host,
-    provider: String,
-    model: Option<String>,
+    pub host: &'a Host,
+    pub provider: String,
+    /// Address of its server: another server under the same name has another window. `None` if the adapter's is fixed.
+    pub address: Option<String>,
+    pub model: Option<String>,
 }
 
 impl<'a> RememberedWindow<'a> {
@@ -49,39 +51,56 @@ impl<'a> RememberedWindow<'a> {
         Self {
             host,
             provider: provider.name().to_owned(),
+            address: tool.address.clone(),
             model: tool.model.clone(),
         }
+    }
+
+    /// Names the model of a profile.
+    pub fn of_profile(host: &'a Host, profile: &Profile) -> Self {
+        Self {
+            host,
+            provider: profile.provider.clone(),
+            address: profile.base_url.as_ref().map(ToString::to_string),
+            model: profile.model.clone(),
+        }
+    }
+
+    /// Remembers the window.
+    pub fn remember(&self, tokens: u64) {
+        let mut windows = read_windows(self.host);
+        let at = clock::now();
+        windows.insert(self.key(), LearnedWindow { tokens, at });
+        while windows.len() > MOST {
+            let oldest = windows.iter().min_by_key(|(_, window)| window.at.clone());
+            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
+                break;
+            };
+            windows.remove(&oldest);
+        }
+        write_windows(self.host, &windows);
+    }
+
+    /// Returns the window. `None` if no refusal stated one lately.
+    pub fn recall(&self) -> Option<u64> {
+        let window = read_windows(self.host).remove(&self.key())?;
+        let age = clock::now()
+            .unix_seconds()
+            .saturating_sub(window.at.unix_seconds());
+        (u64::try_from(age).ok()? < KEPT).then_some(window.tokens)
+    }
+
+    fn key(&self) -> String {
+        let address = self.address.as_deref().unwrap_or_default();
+        let model = self.model.as_deref().unwrap_or_default();
+        format!("{}{address} {model}", start_keys(&self.provider))
     }
 }
 
 impl WindowMemory for RememberedWindow<'_> {
     fn remember_window(&self, tokens: u64) {
-        remember(self.host, &self.provider, self.model.as_deref(), tokens);
+        self.remember(tokens);
     }
-}
-
-/// Remembers the window of a model.
-pub(crate) fn remember(host: &Host, provider: &str, model: Option<&str>, tokens: u64) {
-    let mut windows = read_windows(host);
-    let at = clock::now();
-    windows.insert(name_model(provider, model), LearnedWindow { tokens, at });
-    while windows.len() > MOST {
-        let oldest = windows.iter().min_by_key(|(_, window)| window.at.clone());
-        let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
-            break;
-        };
-        windows.remove(&oldest);
-    }
-    write_windows(host, &windows);
-}
-
-/// Returns the window of a model. `None` if no refusal stated one lately.
-pub(crate) fn recall(host: &Host, provider: &str, model: Option<&str>) -> Option<u64> {
-    let window = read_windows(host).remove(&name_model(provider, model))?;
-    let age = clock::now()
-        .unix_seconds()
-        .saturating_sub(window.at.unix_seconds());
-    (u64::try_from(age).ok()? < KEPT).then_some(window.tokens)
 }
 
 /// Lowers the window of a profile to the one that a refusal stated: the adapter checks a request against it before it sends it.
@@ -109,18 +128,16 @@ pub(crate) fn lower_window(stated: Option<ModelWindow>, learned: Option<u64>) ->
 pub(crate) fn forget(host: &Host, provider: &str) {
     let mut windows = read_windows(host);
     let count = windows.len();
-    let start = name_model(provider, Some(""));
-    windows.retain(|name, _| name != provider && !name.starts_with(&start));
+    let start = start_keys(provider);
+    windows.retain(|name, _| !name.starts_with(&start));
     if windows.len() < count {
         write_windows(host, &windows);
     }
 }
 
-fn name_model(provider: &str, model: Option<&str>) -> String {
-    match model {
-        Some(model) => format!("{provider}/{model}"),
-        None => provider.to_owned(),
-    }
+/// Returns the beginning of the keys of a provider's models. A name of a provider has no space.
+fn start_keys(provider: &str) -> String {
+    format!("{provider} ")
 }
 
 fn file_of(host: &Host) -> Option<PathBuf> {

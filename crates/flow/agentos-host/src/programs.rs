@@ -402,6 +402,7 @@ fn default_tool(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
         has_tools: false,
         hosting: None,
         served: None,
+        address: None,
     }
 }
 

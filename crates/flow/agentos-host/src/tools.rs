@@ -24,7 +24,7 @@ use crate::error::usage_error;
 use crate::files;
 use crate::host::Host;
 use crate::keys;
-use crate::learned_windows;
+use crate::learned_windows::{self, RememberedWindow};
 use crate::options::{ProviderOverrides, Recording};
 use crate::prices;
 use crate::programs;
@@ -70,6 +70,8 @@ pub struct Tool {
     pub hosting: Option<Hosting>,
     /// The model in its server's memory. `None` if the tool is not a server, or no model is named.
     pub served: Option<ServedModel>,
+    /// Address of the server. `None` if the tool is none, or its address is fixed.
+    pub address: Option<String>,
 }
 
 /// Model in the memory of a server.
@@ -362,7 +364,7 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
         variable: usable.variable.clone(),
         ending: key.hint(),
     });
-    let learned = learned_windows::recall(host, &profile.provider, profile.model.as_deref());
+    let learned = RememberedWindow::of_profile(host, profile).recall();
     let hosting = Hosting {
         profile: learned_windows::lower_profile(profile.clone(), learned),
         key: usable.key,
@@ -375,6 +377,7 @@ pub fn make_server_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool,
     });
     Ok(Tool {
         served,
+        address: profile.base_url.as_ref().map(ToString::to_string),
         adapter: hosting.make_adapter(Names::System)?,
         model: profile.model.clone(),
         price: prices::find_prices(resolved)?,
@@ -436,6 +439,7 @@ pub fn make_replay(host: &Host, recording: Option<&Recording>) -> Result<Tool, E
         has_tools: false,
         hosting: None,
         served: None,
+        address: None,
     })
 }
 

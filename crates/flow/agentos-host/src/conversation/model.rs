@@ -21,6 +21,7 @@ use crate::error::usage_error;
 use crate::host::Host;
 use crate::hosted::{ModelProcesses, confine_model};
 use crate::known_tools::read_tools;
+use crate::learned_windows::RememberedWindow;
 use crate::model_memory::await_first_request;
 use crate::options::ProviderChoice;
 use crate::proposals::ModelFacts;
@@ -33,6 +34,8 @@ use crate::window_share::reserve_answer;
 pub struct ModelParts {
     model: Box<dyn Model>,
     requested: Option<String>,
+    /// Address of the server. `None` if the adapter's is fixed.
+    address: Option<String>,
     price: TokenPrices,
     /// Largest window that the user or the catalogue states. `None` if neither states one.
     bounding_window: Option<u64>,
@@ -67,9 +70,14 @@ impl ModelParts {
         &self.facts
     }
 
-    /// Returns the provider, and the model that is requested. `None` if the server chooses.
-    pub fn name_model(&self) -> (&str, Option<&str>) {
-        (&self.facts.provider, self.requested.as_deref())
+    /// Returns the memory of the model's window.
+    pub fn remembered_window<'a>(&self, host: &'a Host) -> RememberedWindow<'a> {
+        RememberedWindow {
+            host,
+            provider: self.facts.provider.clone(),
+            address: self.address.clone(),
+            model: self.requested.clone(),
+        }
     }
 
     /// Returns true if the repository's own profile names the address.
@@ -127,6 +135,7 @@ pub async fn prepare_model(
         is_of_repository: resolved.origin_of("base_url") == Some(&Origin::ProjectFile),
         facts: ModelFacts::of_profile(&resolved.profile),
         requested: resolved.profile.model.clone(),
+        address: tool.address,
         price: tool.price,
         bounding_window: tool.bounding_window,
         window,

@@ -19,7 +19,6 @@ use serde_json::Value;
 use super::transcript::LedgerTranscript;
 use super::{Conversation, TurnSpec, model, word_store};
 use crate::clock;
-use crate::learned_windows;
 use crate::options::{ChoiceOrigin, ProviderChoice};
 use crate::pools::{PoolQuery, PoolTurn, count_images};
 
@@ -159,8 +158,7 @@ impl Conversation {
         };
         let ended = run_turn(&mut self.state, order, ports).await;
         if let Ok(Some(tokens)) = ended.as_ref().map(|turn| turn.learned_window) {
-            let (provider, model) = parts.name_model();
-            learned_windows::remember(&self.host, provider, model, tokens);
+            parts.remembered_window(&self.host).remember(tokens);
         }
         tools.toolboxes.end_idle();
         ended.map_err(word_store)

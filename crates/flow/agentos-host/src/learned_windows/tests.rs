@@ -10,17 +10,27 @@ fn a_window_is_remembered_for_its_model_until_the_model_is_loaded_again() {
     let repo = TestRepo::new();
     let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
     let host = Host::new(Environment::new([home], repo.path().to_owned()));
-    remember(&host, "vllm", Some("a/b"), 8_000);
-    remember(&host, "vllm", Some("a/b"), 4_000);
-    remember(&host, "vllm-2", Some("a"), 2_000);
-    let seen = |provider, model| recall(&host, provider, model);
-    assert_eq!(seen("vllm", Some("a/b")), Some(4_000));
-    assert_eq!((seen("vllm", Some("a")), seen("vllm", None)), (None, None));
+    let of = |provider: &str, address: &str, model: Option<&str>| RememberedWindow {
+        host: &host,
+        provider: provider.to_owned(),
+        address: Some(address.to_owned()),
+        model: model.map(str::to_owned),
+    };
+    let known = of("vllm", "http://a/v1", Some("a/b"));
+    known.remember(8_000);
+    known.remember(4_000);
+    of("vllm-2", "http://a/v1", Some("a")).remember(2_000);
+    assert_eq!(known.recall(), Some(4_000));
+    let unknown = [
+        of("vllm", "http://a/v1", Some("a")),
+        of("vllm", "http://a/v1", None),
+        // Another server of this name, such as of another repository.
+        of("vllm", "http://b/v1", Some("a/b")),
+    ];
+    assert!(unknown.iter().all(|model| model.recall().is_none()));
     forget(&host, "vllm");
-    assert_eq!(
-        (seen("vllm", Some("a/b")), seen("vllm-2", Some("a"))),
-        (None, Some(2_000))
-    );
+    let other = of("vllm-2", "http://a/v1", Some("a"));
+    assert_eq!((known.recall(), other.recall()), (None, Some(2_000)));
 }
 
 #[test]
