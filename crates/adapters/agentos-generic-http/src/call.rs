@@ -315,7 +315,11 @@ impl<'a, S: Service> HttpChat<'a, S> {
         let retried = u32::try_from(retried).unwrap_or(u32::MAX);
         let may = !failed.begun && retried < limit;
         let wait = retry_pause(&failed.fault, call.ask.url.is_loopback(), retried).filter(|_| may);
-        let error = server.run_error(&failed.fault, &self.deadline);
+        let mut error = server.run_error(&failed.fault, &self.deadline);
+        if failed.begun {
+            // An answer that has begun may be billed, so it must not be asked for once more.
+            error.advice.stated_window = None;
+        }
         // A pause longer than the time that is left could only end in a timeout.
         let Some(wait) = wait.filter(|wait| *wait < self.deadline.remaining()) else {
             return Err(name_retries(error, &call.failures));

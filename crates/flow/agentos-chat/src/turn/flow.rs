@@ -176,7 +176,13 @@ impl<'a> TurnFlow<'a> {
         };
         let (reason, end) = match fault {
             CallFault::Stopped(cause) => (cause.name().to_owned(), FlowEnd::from(cause)),
-            CallFault::Failed(failure) => (failure.code.clone(), FlowEnd::Failed(failure)),
+            CallFault::Failed(mut failure) => {
+                if has_begun {
+                    // The answer may be billed and a part of it may be kept, so it is not asked for once more.
+                    failure.advice.stated_window = None;
+                }
+                (failure.code.clone(), FlowEnd::Failed(failure))
+            }
         };
         let why = CutReason {
             code: &reason,

@@ -26,7 +26,8 @@ pub(super) fn narrow_context(
     if !matches!(outcome.cause, Cause::Tool | Cause::Limit) {
         return None;
     }
-    let search = request.search?;
+    // An exploring model has answered rounds of tools before the refusal, which would be billed again.
+    let search = request.search.filter(|_| !request.has_tools)?;
     // The number of a server may only lower what the files were chosen for, also if that was a guess.
     if search.window.map_or(ASSUMED_WINDOW, |known| known.tokens) <= tokens {
         return None;

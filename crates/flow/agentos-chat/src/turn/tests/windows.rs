@@ -275,3 +275,19 @@ async fn a_refusal_that_states_the_window_is_answered_with_a_shorter_request_onc
         assert_eq!(model.requests.lock().unwrap().len(), requests, "{stated:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_has_begun_is_not_asked_for_again() {
+    let mut session = TestSession::new();
+    let filler = ScriptedModel::with_answers(vec![say(&"word ".repeat(500))]);
+    for _ in 0..8 {
+        session.turn(&filler, "more").await;
+    }
+    let model = ScriptedModel::with_answers(vec![vec![text_step("It"), Step::TooLong(4_000)]]);
+    let finished = session.turn(&model, "and now?").await;
+    assert_eq!(
+        (finished.cut.as_deref(), finished.learned_window),
+        (Some("It"), None)
+    );
+    assert_eq!(model.requests.lock().unwrap().len(), 1);
+}
