@@ -64,6 +64,8 @@ pub struct TurnOrder {
     /// Returns true if an answer that was cut stays in the session. A caller that asks another model after such a failure drops it, because
     /// two models must not write one answer.
     pub keeps_cut: fn(CutReason<'_>) -> bool,
+    /// True if the caller may ask another model after the first call fails.
+    pub has_other: bool,
 }
 
 /// Reason for which an answer was cut.

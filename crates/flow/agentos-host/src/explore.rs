@@ -303,6 +303,7 @@ impl Explorer {
             },
             // Another attempt begins with a new request for the entire change.
             keeps_cut: |_| false,
+            has_other: false,
         };
         let ports = TurnPorts {
             store: &mut conversation.store,

@@ -71,6 +71,7 @@ impl Conversation {
             rules: WindowRules::default(),
             permissions: ToolPermissions::default(),
             keeps_cut: |_| true,
+            has_other: false,
         };
         let mut store = LedgerTranscript::new(&self.ledger);
         let ports = TurnPorts {

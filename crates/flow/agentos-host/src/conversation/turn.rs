@@ -31,6 +31,8 @@ struct Attempt<'a> {
     message: ChatMessage,
     limits: TurnLimits,
     keeps_cut: fn(CutReason<'_>) -> bool,
+    /// True if another member of a pool can be asked.
+    has_other: bool,
 }
 
 impl Conversation {
@@ -60,14 +62,16 @@ impl Conversation {
                 Some(pool) => pool.choose_next(&self.host)?,
                 None => None,
             };
+            let has_other = pinned.as_ref().is_some_and(|pinned| pinned.has_other);
             let attempt = Attempt {
+                has_other,
                 provider: pinned.as_ref().map_or(&spec_provider, |pinned| &pinned.provider),
                 choice: pinned.as_ref().map(|pinned| pinned.record.clone()),
                 spec_provider: &spec_provider,
                 message: spec.message.clone(),
                 limits: spec.limits,
                 // What a server repeats of a key is not kept.
-                keeps_cut: match pinned.as_ref().is_some_and(|pinned| pinned.has_other) {
+                keeps_cut: match has_other {
                     true => |cut| !is_key(cut) && !may_pass_on(cut),
                     false => |cut| !is_key(cut),
                 },
@@ -136,6 +140,7 @@ impl Conversation {
             message: attempt.message,
             limits: attempt.limits,
             keeps_cut: attempt.keeps_cut,
+            has_other: attempt.has_other,
             rules: WindowRules::default(),
             permissions: ToolPermissions {
                 // The user named the toolboxes of the session, and trusts each of their tools.

@@ -15,12 +15,21 @@ impl TurnFlow<'_> {
             Err(FlowEnd::Failed(failure)) => failure,
             ended => return ended,
         };
-        if !self.learn_window(&failure) {
+        // Another model may have room for all of it. It is asked after the first call only.
+        let passes_on = self.order.has_other && self.calls.len() <= 1;
+        if !self.learn_window(&failure) || passes_on {
             return Err(FlowEnd::Failed(failure));
         }
         let before = self.live.len();
-        // A request that cannot be made shorter would be refused again.
-        if self.fit_window().await.is_err() || self.live.len() >= before {
+        match self.fit_window().await {
+            Ok(()) => {}
+            // A request that cannot be made shorter would be refused again, and the server's own words say more.
+            Err(FlowEnd::Failed(excess)) if excess.code == "context-length" => {
+                return Err(FlowEnd::Failed(failure));
+            }
+            Err(ended) => return Err(ended),
+        }
+        if self.live.len() >= before {
             return Err(FlowEnd::Failed(failure));
         }
         (self.ports.emit)(TurnEvent::Note {
@@ -47,6 +56,7 @@ impl TurnFlow<'_> {
             source: WindowSource::Server,
         };
         model.output_reserve = model.output_reserve.min(tokens / 4);
+        model.max_output_tokens = model.max_output_tokens.map(|most| most.min(model.output_reserve));
         true
     }
 }

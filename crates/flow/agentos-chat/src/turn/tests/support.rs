@@ -401,6 +401,7 @@ impl TestSession {
             rules: WindowRules::default(),
             permissions: self.permissions,
             keeps_cut: self.keeps_cut,
+            has_other: false,
         };
         let events = &mut self.events;
         events.clear();

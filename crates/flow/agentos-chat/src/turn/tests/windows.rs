@@ -291,3 +291,16 @@ async fn an_answer_that_has_begun_is_not_asked_for_again() {
     );
     assert_eq!(model.requests.lock().unwrap().len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_while_the_request_is_made_shorter_ends_the_turn_as_a_stop() {
+    let mut session = TestSession::new();
+    let filler = ScriptedModel::with_answers(vec![say(&"word ".repeat(500))]);
+    for _ in 0..8 {
+        session.turn(&filler, "more").await;
+    }
+    let model = ScriptedModel::with_answers(vec![vec![Step::TooLong(4_000)], vec![Step::Hang]]);
+    let stop = Box::pin(tokio::time::sleep(std::time::Duration::from_secs(1)));
+    let finished = session.turn_until(&model, "and now?", stop).await.unwrap();
+    assert_eq!(finished.record.end, TurnEnd::Cancelled);
+}

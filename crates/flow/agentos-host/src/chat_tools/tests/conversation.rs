@@ -106,6 +106,7 @@ fn talk(tools: &RepositoryTools, model: &CallingModel) -> FinishedTurn {
         rules: WindowRules::default(),
         permissions: ToolPermissions::default(),
         keeps_cut: |_| true,
+        has_other: false,
     };
     let price = TokenPrices::default();
     runtime.block_on(async {

@@ -198,6 +198,7 @@ impl<'w> World<'w> {
             rules: WindowRules::default(),
             permissions: ToolPermissions::default(),
             keeps_cut: |_| true,
+            has_other: false,
         };
         let price = TokenPrices::default();
         let ports = TurnPorts {
