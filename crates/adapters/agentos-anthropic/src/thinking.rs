@@ -62,12 +62,12 @@ pub fn ask_thinking(job: &ModelRequest<'_>, limit: u64) -> Option<ThinkingAsk> {
     let share = match level {
         ThinkingLevel::Off => 0,
         ThinkingLevel::Low => limit / 4,
-        ThinkingLevel::On => limit / 2,
-        ThinkingLevel::High => limit / 4 * 3,
+        ThinkingLevel::On => limit / 3,
+        ThinkingLevel::High => limit / 2,
     };
     let budget = share.max(LEAST_BUDGET);
-    // The budget is a part of `max_tokens`, and a turn with calls must have begun with thinking.
-    (budget < limit && !continues_without_thinking(job.messages)).then(|| ThinkingAsk {
+    // The budget is a part of `max_tokens`, of which half is left for the answer, and a turn with calls must have begun with thinking.
+    (budget <= limit / 2 && !continues_without_thinking(job.messages)).then(|| ThinkingAsk {
         field: json!({"type": "enabled", "budget_tokens": budget}),
         effort: None,
         thinks: true,
@@ -139,7 +139,7 @@ mod tests {
         {"type":"adaptive"} -
         {"type":"adaptive"} low
         {"type":"adaptive"} high
-        {"budget_tokens":6144,"type":"enabled"} -
+        {"budget_tokens":4096,"type":"enabled"} -
         {"budget_tokens":2048,"type":"enabled"} -
         nothing
         {"type":"disabled"} -

@@ -49,7 +49,7 @@ impl Wire for ContentWire {
             config.insert("responseJsonSchema".to_owned(), schema);
         }
         if let Some(level) = job.thinking {
-            let value = write_thinking(level, job.model.unwrap_or_default());
+            let value = write_thinking(level, job.model.unwrap_or_default(), job.max_tokens);
             config.insert("thinkingConfig".to_owned(), value);
         }
         let mut body = Map::new();
@@ -150,7 +150,7 @@ const BUDGETS: (u64, u64) = (1_024, 24_576);
 ///
 /// Models before Gemini 3 take a number of tokens, where 0 means no thinking; newer models take a level, of which `minimal` is the
 /// least and unknown to the Pro models (ai.google.dev/gemini-api/docs/thinking).
-fn write_thinking(level: ThinkingLevel, model: &str) -> Value {
+fn write_thinking(level: ThinkingLevel, model: &str, limit: Option<u64>) -> Value {
     let has_budget = ["gemini-1", "gemini-2"]
         .iter()
         .any(|family| model.contains(family));
@@ -158,14 +158,18 @@ fn write_thinking(level: ThinkingLevel, model: &str) -> Value {
         true => "low",
         false => "minimal",
     };
+    // Thoughts count as output, so half of the limit is left for the answer.
+    let budget = |most: u64| most.min(limit.map_or(most, |limit| limit / 2));
     match (level, has_budget) {
         (ThinkingLevel::Off, true) => json!({"thinkingBudget": 0}),
-        (ThinkingLevel::Low, true) => json!({"thinkingBudget": BUDGETS.0, "includeThoughts": true}),
-        (ThinkingLevel::High, true) => json!({"thinkingBudget": BUDGETS.1, "includeThoughts": true}),
+        (ThinkingLevel::Low, true) => json!({"thinkingBudget": budget(BUDGETS.0), "includeThoughts": true}),
+        (ThinkingLevel::High, true) => json!({"thinkingBudget": budget(BUDGETS.1), "includeThoughts": true}),
         (ThinkingLevel::Off, false) => json!({"thinkingLevel": least}),
         (ThinkingLevel::Low, false) => json!({"thinkingLevel": "low", "includeThoughts": true}),
         (ThinkingLevel::High, false) => json!({"thinkingLevel": "high", "includeThoughts": true}),
-        (ThinkingLevel::On, _) => json!({"includeThoughts": true}),
+        // -1: as many as the model decides. The Lite models do not think without it.
+        (ThinkingLevel::On, true) => json!({"thinkingBudget": -1, "includeThoughts": true}),
+        (ThinkingLevel::On, false) => json!({"includeThoughts": true}),
     }
 }
 
@@ -227,5 +231,31 @@ fn read_usage(usage: &Value) -> Usage {
         // `candidatesTokenCount` excludes the thoughts, and `output_tokens` includes reasoning for every provider.
         output_tokens: count("candidatesTokenCount").map(|answer| answer + thoughts.unwrap_or(0)),
         reasoning_tokens: thoughts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_of_thinking_leaves_half_of_the_limit_for_the_answer() {
+        use ThinkingLevel::{High, Low, Off, On};
+        let rows = [
+            write_thinking(Off, "gemini-2.5-flash", Some(8_192)),
+            write_thinking(On, "gemini-2.5-flash-lite", Some(8_192)),
+            write_thinking(Low, "gemini-2.5-pro", Some(8_192)),
+            write_thinking(High, "gemini-2.5-pro", Some(8_192)),
+            write_thinking(High, "gemini-2.5-pro", None),
+            write_thinking(On, "gemini-3-pro", Some(8_192)),
+        ];
+        insta::assert_snapshot!(rows.map(|row| row.to_string()).join("\n"), @r#"
+        {"thinkingBudget":0}
+        {"includeThoughts":true,"thinkingBudget":-1}
+        {"includeThoughts":true,"thinkingBudget":1024}
+        {"includeThoughts":true,"thinkingBudget":4096}
+        {"includeThoughts":true,"thinkingBudget":24576}
+        {"includeThoughts":true}
+        "#);
     }
 }
