@@ -8,7 +8,7 @@ use agentos_tool::SendingSize;
 use serde_json::{Map, Value};
 
 use crate::failure::THINKING;
-use crate::{Fault, OptionalField, StatedFact};
+use crate::{Fault, OptionalField, Reason, StatedFact};
 
 /// Fields that one server has refused, for as long as the adapter lives.
 #[derive(Debug, Clone, Default)]
@@ -51,14 +51,22 @@ impl RefusedFields {
         size: &mut SendingSize,
         optional: &[OptionalField],
     ) -> Option<String> {
-        let Some(StatedFact::Field(path)) = &fault.stated else {
-            return None;
+        let path = match &fault.stated {
+            Some(StatedFact::Field(path)) => path.as_str(),
+            Some(StatedFact::Window(_)) | None => "",
         };
-        let field = optional.iter().find(|field| {
+        let words = read_refusal(fault);
+        let sent = optional.iter().filter(|field| is_sent(body, field));
+        let sent: Vec<&OptionalField> = sent.collect();
+        let find =
+            |is_meant: &dyn Fn(&OptionalField) -> bool| sent.iter().copied().find(|field| is_meant(field));
+        let field = find(&|field| {
             let is_named = path.split('.').any(|step| step.eq_ignore_ascii_case(field.name));
-            let is_meant = is_named || (field.asks_thinking && path == THINKING);
-            is_meant && holder(body, field).is_some_and(|holder| holder.contains_key(field.name))
-        })?;
+            is_named || (field.asks_thinking && path == THINKING)
+        })
+        // Servers refuse to think in many words, so any refusal that is about it is about the field that asks for it.
+        .or_else(|| find(&|field| field.asks_thinking && words.contains(&field.name.to_ascii_lowercase())))
+        .or_else(|| find(&|field| field.asks_thinking && words.contains(THINKING)))?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The other name was refused before: the server takes neither.
         let is_tried = known.iter().any(|left| Some(left.name) == field.other_name);
@@ -77,6 +85,23 @@ impl RefusedFields {
             None => format!("the server does not take `{}`: it is left out", field.name),
         })
     }
+}
+
+/// Returns the words of a refusal of the request in lower case. Empty for every other fault.
+fn read_refusal(fault: &Fault) -> String {
+    /// Most characters that are searched: they are untrusted and may be long.
+    const READ: usize = 4_000;
+    let said = fault.said.as_deref().filter(|_| fault.reason == Reason::Rejected);
+    let said: String = said.unwrap_or_default().chars().take(READ).collect();
+    said.to_ascii_lowercase()
+}
+
+fn is_sent(body: &Value, field: &OptionalField) -> bool {
+    let holder = match field.inside {
+        Some(parent) => body.get(parent),
+        None => Some(body),
+    };
+    holder.is_some_and(|holder| holder.get(field.name).is_some())
 }
 
 fn holder<'a>(body: &'a mut Value, field: &OptionalField) -> Option<&'a mut Map<String, Value>> {
@@ -108,7 +133,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Reason;
 
     const FIELDS: [OptionalField; 4] = [
         OptionalField::new("stream_options"),
@@ -182,6 +206,43 @@ mod tests {
             Some("the server does not take `think`: it is left out")
         );
         assert_eq!(body, json!({"model": "m", "format": {}}));
+    }
+
+    #[test]
+    fn any_refusal_that_is_about_thinking_is_about_the_field_that_asks_for_it() {
+        let fields = [
+            OptionalField::new("reasoning_effort").asks_thinking(),
+            OptionalField::new("chat_template_kwargs").asks_thinking(),
+        ];
+        let cases = [
+            (
+                "Thinking is not enabled for models/gemini-2.0-flash",
+                Some("reasoning_effort"),
+            ),
+            (
+                "include_thoughts is only enabled when thinking is enabled",
+                Some("reasoning_effort"),
+            ),
+            (
+                "{'type': 'literal_error', 'loc': ('body', 'reasoning_effort')}",
+                Some("reasoning_effort"),
+            ),
+            (
+                "chat_template_kwargs: no thinking here",
+                Some("chat_template_kwargs"),
+            ),
+            ("messages must not be empty", None),
+        ];
+        for (words, left_out) in cases {
+            let sent = json!({"model": "m", "reasoning_effort": "low", "chat_template_kwargs": {}});
+            for (reason, left_out) in [(Reason::Rejected, left_out), (Reason::ServerError, None)] {
+                let (mut body, (_, mut size)) = (sent.clone(), request());
+                let fault = Fault::from(reason).with_message(words);
+                RefusedFields::default().learn(&fault, &mut body, &mut size, &fields);
+                let missing = fields.iter().find(|field| body.get(field.name).is_none());
+                assert_eq!(missing.map(|field| field.name), left_out, "{words}");
+            }
+        }
     }
 
     #[test]

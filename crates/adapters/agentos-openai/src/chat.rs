@@ -150,7 +150,10 @@ impl Wire for ChatWire {
             body.insert("grammar".to_owned(), grammar.as_str().into());
         }
         if let Some(level) = job.thinking {
-            body.insert("reasoning_effort".to_owned(), level.effort().into());
+            // Many servers of a user's own models know no effort `none`, and the variables switch thinking off by themselves.
+            if !(self.has_template && level == ThinkingLevel::Off) {
+                body.insert("reasoning_effort".to_owned(), level.effort().into());
+            }
             if self.has_template {
                 body.insert("chat_template_kwargs".to_owned(), template_variables(level));
             }

@@ -116,13 +116,19 @@ fn thinking_is_asked_for_as_the_flag_or_the_session_says() {
     assert!(typed.unwrap().stderr.contains("thinking is requested: high"));
     send(&cli, &server, &session);
     send(&cli, &server, &[&session[..], &["--thinking", "off"]].concat());
-    let asked = server
-        .requests()
-        .into_iter()
-        .map(|request| request.json()["reasoning_effort"].clone());
+    let asked = server.requests().into_iter().map(|request| {
+        let (effort, variables) = ("reasoning_effort", "chat_template_kwargs");
+        let body = request.json();
+        json!([body[effort], body[variables]["enable_thinking"]])
+    });
     assert_eq!(
         asked.collect::<Vec<_>>(),
-        [json!("low"), json!(null), json!("high"), json!("none")]
+        [
+            json!(["low", true]),
+            json!([null, null]),
+            json!(["high", true]),
+            json!([null, false])
+        ]
     );
     let wrong = send(&cli, &server, &["--thinking", "Hello"]);
     assert_eq!(wrong.code, Some(2));
