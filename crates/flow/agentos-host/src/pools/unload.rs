@@ -13,8 +13,9 @@ use crate::machine::pool_state::SwitchReport;
 use crate::model_memory::{ModelAction, ModelActionSpec};
 use crate::runtime::block_on;
 
-/// Longest time for unloading. The new member is asked after it, so that both are never in memory together.
-const LONGEST: Duration = Duration::from_secs(30);
+/// Longest time for unloading. The new member is asked after it, so that both are never in memory together, and everything else of the
+/// caller's waits too.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// Unloads the model that a switch to a smaller member leaves. `None` if the pool does not want it, or nothing has to be unloaded.
 pub(super) fn unload_left(
