@@ -317,7 +317,7 @@ impl<'a, S: Service> HttpChat<'a, S> {
         let wait = retry_pause(&failed.fault, call.ask.url.is_loopback(), retried).filter(|_| may);
         let mut error = server.run_error(&failed.fault, &self.deadline);
         if failed.begun {
-            // An answer that has begun may be billed, so it must not be asked for once more.
+            // An answer that has begun may be billed, so it must not be requested once more.
             error.advice.stated_window = None;
         }
         // A pause longer than the time that is left could only end in a timeout.

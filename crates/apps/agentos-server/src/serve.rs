@@ -334,7 +334,7 @@ async fn accept_local(listener: LocalListener, _door: Arc<ServiceDoor>, _connect
 }
 
 /// Serves a connection as soon as there is room for it. Further ones wait meanwhile in the system's queue. `stream` is `None` if the
-/// handshake of TLS failed. `held` is held until the connection ends.
+/// handshake of TLS failed. The place in `held` is given back when the connection ends.
 async fn seat_connection<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     (stream, held): (
         impl Future<Output = Option<S>> + Send + 'static,

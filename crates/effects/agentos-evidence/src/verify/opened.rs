@@ -12,7 +12,7 @@ use crate::{EvidenceError, Store};
 /// Longest body in a blob that is parsed. A parsed body takes many times its length.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// What a blob with a body contains.
+/// Content of a blob with a body.
 #[derive(Clone)]
 pub(super) enum Opened {
     Body(Arc<Value>),

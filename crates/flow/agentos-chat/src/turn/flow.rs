@@ -178,7 +178,7 @@ impl<'a> TurnFlow<'a> {
             CallFault::Stopped(cause) => (cause.name().to_owned(), FlowEnd::from(cause)),
             CallFault::Failed(mut failure) => {
                 if has_begun {
-                    // The answer may be billed and a part of it may be kept, so it is not asked for once more.
+                    // The answer may be billed and a part of it may be kept, so the request is not sent once more.
                     failure.advice.stated_window = None;
                 }
                 (failure.code.clone(), FlowEnd::Failed(failure))

@@ -153,7 +153,7 @@ async fn ask_server(
 ) -> (Option<LedgerLock>, Option<ModelWindow>) {
     let look = await_first_request(host, tool).await;
     let window = find_window(tool, look.loaded_window);
-    // A turn assumes less than a run, so what a refusal told a run could be more than a turn would use without it.
+    // A turn assumes less than a run, so the window that a refusal gave a run could be larger than a turn would use without it.
     let may_raise = look.loaded_window.is_none() && sourced_window(resolved).is_none();
     let is_raised = |known: &ModelWindow| {
         known.source == Stated::Server && known.tokens > WindowSize::assume_smallest().tokens
