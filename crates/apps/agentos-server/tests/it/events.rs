@@ -50,11 +50,12 @@ fn count_records(service: &Service) -> u64 {
 }
 
 #[test]
-fn two_hundred_listeners_lose_nothing_whether_they_are_slow_or_come_back() {
+fn listeners_lose_nothing_whether_they_are_slow_or_come_back() {
     let service = Service::start();
     service.propose(FIX);
     let begun = count_records(&service);
-    let mut listeners: Vec<Listener> = (0..200).map(|_| Listener::start(&service, 0)).collect();
+    // As many as one session may have, but for two.
+    let mut listeners: Vec<Listener> = (0..30).map(|_| Listener::start(&service, 0)).collect();
     for at in 0..12 {
         service.propose(&FIX.replace("a + b", &format!("a + b + {at}")));
     }
