@@ -144,8 +144,7 @@ pub struct ChatFlags {
     /// System prompt; that of a session holds from now on
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
-    /// Ask the model to think, where its server has a field for it: on, off, low or high [default: that of the session, else the
-    /// profile's]
+    /// Request thinking: on, off, low or high [default: the session's]
     ///
     /// Without a level, it shows the thinking, as `--show-thinking` does.
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "show", value_parser = parse_thinking_flag)]
