@@ -171,7 +171,7 @@ pub struct ChatTalkArgs {
     /// Let the model read this repository and propose changes
     #[arg(long)]
     pub tools: bool,
-    /// Offer the model the tools of this toolbox, in this turn and later ones of the session; can be repeated
+    /// Offer the model the tools of this toolbox; can be repeated
     #[arg(long = "tool", value_name = "NAME")]
     pub toolboxes: Vec<String>,
 }
@@ -360,7 +360,7 @@ pub struct ChatSendArgs {
     /// Let the model read this repository and propose changes
     #[arg(long, requires = "session")]
     pub tools: bool,
-    /// Offer the model the tools of this toolbox, in this turn and later ones of the session; can be repeated
+    /// Offer the model the tools of this toolbox; can be repeated
     #[arg(long = "tool", value_name = "NAME", requires = "session")]
     pub toolboxes: Vec<String>,
 }
