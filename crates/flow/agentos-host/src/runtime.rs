@@ -27,6 +27,21 @@ pub(crate) fn block_on_local<T>(future: impl Future<Output = T>) -> Result<T, Ef
     drive_future(&mut Builder::new_current_thread(), future)
 }
 
+/// Runs a future on another thread, and waits for its end. For code that is called inside of a runtime: a runtime cannot wait in
+/// another one. The calling thread does nothing else meanwhile, so the future has to have a limit.
+///
+/// # Errors
+/// If the runtime cannot be started, or the future panics.
+pub(crate) fn block_on_other_thread<T: Send, F: Future<Output = T>>(
+    make: impl FnOnce() -> F + Send,
+) -> Result<T, EffectError> {
+    let ended = std::thread::scope(|scope| scope.spawn(|| block_on(make())).join());
+    ended.unwrap_or_else(|_| {
+        let message = "the work ended without a result";
+        Err(EffectError::new(Cause::Internal, "runtime", message))
+    })
+}
+
 /// Runs work that waits for a disk, from inside a future. On a runtime with several threads, its other futures go on meanwhile.
 pub(crate) fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
     let several = Handle::try_current()

@@ -19,8 +19,7 @@ use crate::known_tools::read_tools;
 use crate::machine::{is_scripted, list_loaded, open_machine};
 use crate::own_file::{read_own_text, write_own_text};
 use crate::pools::{LoadedMember, LoadedPool};
-use crate::runtime::await_all;
-use crate::runtime::block_on;
+use crate::runtime::{await_all, block_on_other_thread};
 use crate::servers::Hosting;
 use crate::tools::make_server_tool;
 
@@ -127,11 +126,9 @@ fn list_loaded_aliases(host: &Host, pool: &LoadedPool) -> Vec<String> {
         let asked = hosted
             .iter()
             .map(|(_, hosting)| -> BoxFuture<'_, _> { Box::pin(list_loaded(hosting)) });
-        block_on(await_all(asked.collect()))
+        await_all(asked.collect())
     };
-    // On a thread of its own, because a choice is made inside of a runtime, and a runtime cannot wait in another one.
-    let answers = std::thread::scope(|scope| scope.spawn(ask).join());
-    let answers = answers.ok().and_then(Result::ok).unwrap_or_default();
+    let answers = block_on_other_thread(ask).unwrap_or_default();
     let loaded = hosted.iter().zip(answers).filter_map(|((member, _), answer)| {
         let models = answer.ok()?;
         let mut loaded = models.iter().filter(|model| model.state == MemoryState::Loaded);

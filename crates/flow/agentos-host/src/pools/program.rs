@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::LoadedPool;
 use crate::host::Host;
-use crate::runtime::block_on;
+use crate::runtime::block_on_other_thread;
 use crate::toolboxes::pins::{ToolboxPin, list_changes, read_pins};
 use crate::toolboxes::{ToolboxProfile, describe_tools, start_toolbox};
 
@@ -160,12 +160,7 @@ fn call_program(
         let answered = tokio::time::timeout(profile.limit, ask).await;
         answered.unwrap_or_else(|_| Err(format!("it took more than {seconds} s").into()))
     };
-    // On a thread of its own, because a choice is made inside of a runtime, and a runtime cannot wait in another one.
-    let answered = std::thread::scope(|scope| scope.spawn(|| block_on(limited)).join());
-    match answered {
-        Ok(answered) => answered?,
-        Err(_) => Err("it could not be asked".to_owned().into()),
-    }
+    block_on_other_thread(|| limited)?
 }
 
 /// Returns the first line of a text, at most 200 characters of it.

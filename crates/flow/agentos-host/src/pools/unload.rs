@@ -11,10 +11,10 @@ use super::LoadedPool;
 use crate::host::Host;
 use crate::machine::pool_state::SwitchReport;
 use crate::model_memory::{ModelAction, ModelActionSpec};
-use crate::runtime::block_on;
+use crate::runtime::block_on_other_thread;
 
-/// Longest time for unloading. The new member is asked after it, so that both are never in memory together, and everything else of the
-/// caller's waits too.
+/// Longest time for unloading. The new member is asked only afterwards, so that both models are never in memory together. The caller
+/// waits meanwhile.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// Unloads the model that a switch to a smaller member leaves. `None` if the pool does not want it, or nothing has to be unloaded.
@@ -48,16 +48,10 @@ pub(super) fn unload_left(
         action: ModelAction::Unload,
         limit: LONGEST,
     };
-    // On a thread of its own, because a choice is made inside of a runtime, and a runtime cannot wait in another one.
-    let ended = std::thread::scope(|scope| scope.spawn(|| block_on(host.change_model(&spec))).join());
-    let failure = match ended {
-        Ok(Ok(Ok(_))) => None,
-        Ok(Ok(Err(error)) | Err(error)) => Some(error.message),
-        Err(_) => Some("the unloading ended without a result".to_owned()),
-    };
+    let ended = block_on_other_thread(|| host.change_model(&spec)).flatten();
     Some(UnloadedModel {
         alias: left.model.alias.clone(),
         model: left.name_model(),
-        failure,
+        failure: ended.err().map(|error| error.message),
     })
 }
