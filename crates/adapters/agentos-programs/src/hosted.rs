@@ -20,11 +20,12 @@ use agentos_tool::{
 use crate::AgentError;
 use crate::adapter::{check_layers, describe_confinement};
 use crate::hosted_lines::{AdapterWork, HostedLine};
-use crate::model_process::{
-    ModelProcess, NameLookup, ProcessLauncher, ProcessLimits, ReadyStock, ServerAttempt, ServerReach,
-};
+use crate::model_process::ModelProcess;
 use crate::outlets::OpenOutlets;
 use crate::refusals::LastRun;
+use crate::server_reach::{
+    NameLookup, ProcessLauncher, ProcessLimits, ReadyStock, ServerAttempt, ServerReach,
+};
 
 /// Time limit of a process, which never applies: requests have limits of their own, and an idle process is ended.
 const LONGEST_RUN: Duration = Duration::from_secs(10 * 365 * 24 * 3600);

@@ -27,8 +27,8 @@ use agentos_tool::ToolError;
 use crate::AgentError;
 use crate::answer_stream::Answer;
 use crate::hosted_lines::{AdapterWork, ChildLine, HostedLine, ParentLine};
-use crate::model_process::{ProcessLimits, ReadyStock, ServerConnection};
 use crate::request_table::{LineMeaning, ProtocolFault, RequestTable, TimeBox, WorkKind};
+use crate::server_reach::{ProcessLimits, ReadyStock, ServerConnection};
 
 pub(crate) use input::ProcessInput;
 

@@ -12,10 +12,10 @@ use agentos_sandbox::{InputSource, OutputStream, SandboxError};
 
 use crate::AgentError;
 use crate::lines::LineSplitter;
-use crate::model_process::{ProcessLauncher, ServerReach};
 use crate::process_slot::{BegunRun, ProcessInput, ProcessSlot, RunFailure};
 use crate::quote::last_lines;
 use crate::request_table::{LONGEST_LINE, ProtocolFault, parse_line};
+use crate::server_reach::{ProcessLauncher, ServerReach};
 
 /// Bytes of standard error that are kept: an error quotes its last lines.
 const MOST_ERRORS: usize = 4 << 10;

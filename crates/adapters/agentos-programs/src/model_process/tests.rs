@@ -6,10 +6,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
 
 use agentos_model::{ChatEvent, ChatFinish, ChatMessage, ChatRequest};
+use agentos_sandbox::{InputSource, OutputStream, StopHandle};
 use agentos_tool::{FinishReason, FreeGate};
 
 use super::*;
 use crate::hosted_lines::{ChildLine, HostedLine, ParentLine, SEND_WINDOW};
+use crate::server_reach::{NameLookup, ReadyStock, ServerAttempt};
 
 mod gate;
 
