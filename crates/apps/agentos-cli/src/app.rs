@@ -3,7 +3,7 @@
 //! Owns: the shared values of one command, and the display of results and failures. Never: does a verb's work.
 
 use agentos_api::{ErrorBody, ErrorReport, unsaid_causes};
-use agentos_host::{Cause, EffectError, Host, Outcome, OutcomeKind, RunEnd, RunText};
+use agentos_host::{Cause, EffectError, Host, Outcome, RunEnd};
 use agentos_landing::LandingReport;
 use agentos_tool::RunId;
 use anstream::{AutoStream, ColorChoice};
@@ -13,9 +13,8 @@ use crate::exit::Exit;
 use crate::printer::{Printer, paint, style};
 use crate::render::next_step::word_hint;
 use crate::render::run_ids::shorten_runs;
-use crate::terminal::follow::FollowedRun;
 use crate::terminal::signals::{Signals, StopSignal};
-use crate::terminal::{Streams, last_line, screen};
+use crate::terminal::{Streams, screen};
 use crate::{codes, escape, render};
 
 /// Result of a verb: the exit status, or a failure that still has to be shown.
@@ -82,29 +81,6 @@ impl App {
             self.show_text(text.trim_end(), outcome.is_done());
         }
         Ok(Exit::from(outcome.cause))
-    }
-
-    /// Shows the end of a run that lands. At a terminal, the change that landed is shown above it, unless the person saw it with a
-    /// question.
-    pub fn show_followed(&self, followed: FollowedRun) -> Done {
-        let outcome = self.outcome_of(followed.end)?;
-        if !followed.was_asked {
-            self.show_landed(&outcome);
-        }
-        self.show_outcome(&outcome)
-    }
-
-    /// Shows the change that landed, if standard error is a terminal. Pipes and logs get what they always got.
-    pub fn show_landed(&self, outcome: &Outcome) {
-        let is_watched = self.streams.stderr_is_terminal && !self.printer.quiet && !self.printer.json;
-        if !(is_watched && outcome.is_done() && outcome.outcome == OutcomeKind::Landed) {
-            return;
-        }
-        // The tape holds the change, also if a tool made it. If the change cannot be read, the outcome is still shown.
-        if let Ok(diff) = self.host.run_text(Some(outcome.run.as_str()), RunText::Diff) {
-            let size = screen::screen_size(self.host.environment());
-            last_line::print(render::diff::format_view(&diff, size).trim_end());
-        }
     }
 
     /// Shows the end of a run that lands.

@@ -9,6 +9,7 @@ pub mod budget;
 pub mod chat;
 #[cfg(unix)]
 pub mod chat_complete;
+mod chat_display;
 pub mod chat_input;
 pub mod chat_sessions;
 pub mod chat_talk;

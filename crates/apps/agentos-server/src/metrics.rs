@@ -10,12 +10,6 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentos_tool::{ExactCost, Usage};
-use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse as _, Response};
-
-use crate::caller::SentToken;
-use crate::desk::SharedDesk;
 
 /// Upper bounds of the times to the first piece, in seconds. A local model needs seconds to read a long prompt.
 const FIRST_BOUNDS: [f64; 8] = [0.01, 0.05, 0.2, 0.5, 1.0, 5.0, 20.0, 60.0];
@@ -114,7 +108,7 @@ impl ServiceMetrics {
     }
 
     /// Writes the page.
-    fn write_page(&self) -> String {
+    pub fn write_page(&self) -> String {
         let counts = self.lock();
         let mut out = String::new();
         let requests = counts.requests.iter().map(|((group, status), count)| {
@@ -140,7 +134,7 @@ impl ServiceMetrics {
     }
 
     /// Writes what the answers used and cost.
-    fn write_spending(&self) -> String {
+    pub fn write_spending(&self) -> String {
         let counts = self.lock();
         let mut out = String::new();
         for (name, help, value) in [
@@ -169,16 +163,6 @@ impl ServiceMetrics {
         }
         out
     }
-}
-
-/// `GET /metrics`
-pub async fn show_metrics(State(desk): State<SharedDesk>, token: SentToken) -> Response {
-    let mut page = desk.metrics.write_page();
-    // A token reads its own repositories, and these are sums of all.
-    if token.is_none() {
-        page.push_str(&desk.metrics.write_spending());
-    }
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response()
 }
 
 /// Returns the group of a path.

@@ -53,6 +53,16 @@ impl IntoResponse for RestFault {
     }
 }
 
+/// `GET /metrics`
+pub async fn show_metrics(State(desk): State<SharedDesk>, token: SentToken) -> Response {
+    let mut page = desk.metrics.write_page();
+    // A token reads its own repositories, and these are sums of all.
+    if token.is_none() {
+        page.push_str(&desk.metrics.write_spending());
+    }
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page).into_response()
+}
+
 /// Consent of a program that showed a review to a person.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -15,7 +15,7 @@ use crate::page;
 use crate::rest;
 use crate::timed_body::LARGEST_BODY;
 use crate::v1_fault;
-use crate::{metrics, openapi, rest_talk};
+use crate::{openapi, rest_talk};
 use crate::{v1, v1_side};
 
 /// Headers of every answer. `same-origin` and not `no-referrer`, which would make browsers send `Origin: null` with forms
@@ -111,7 +111,7 @@ fn make_data_routes() -> Router<SharedDesk> {
         .route("/api/evidence", get(rest::verify_evidence))
         .route("/api/events", get(rest::listen))
         .route("/api/openapi.json", get(openapi::show_document))
-        .route("/metrics", get(metrics::show_metrics))
+        .route("/metrics", get(rest::show_metrics))
 }
 
 /// Makes the table of paths of the page that lists all repositories.

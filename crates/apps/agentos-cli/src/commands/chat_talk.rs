@@ -15,7 +15,7 @@ use crate::app::{App, Done, usage_error};
 use crate::args::chat::{ChatTalkArgs, complete_choice};
 use crate::args::land::UndoArgs;
 use crate::args::tool::parse_thinking;
-use crate::commands::chat::AnswerLook;
+use crate::commands::chat_display::AnswerLook;
 use crate::commands::chat_input::{TalkInput, TypedMessage};
 use crate::commands::chat_sessions::write_export;
 use crate::commands::chat_turn::{

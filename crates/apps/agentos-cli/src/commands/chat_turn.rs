@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::app::{App, Done, output_failed, usage_error};
 use crate::args::chat::ChatSendArgs;
-use crate::commands::chat::{AnswerLook, ChatDisplay};
+use crate::commands::chat_display::{AnswerLook, ChatDisplay};
 use crate::commands::question::ask_yes;
 use crate::escape;
 use crate::exit::Exit;

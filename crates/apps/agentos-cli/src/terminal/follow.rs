@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use agentos_host::{
     Activity, ConsentAnswer, ConsentMode, ConsentRequested, Effect, EffectError, HostObserver, Notice,
-    RunEnd, RunEvent, RunHandle, RunSpec, RunWork, TaskSpec, block_on,
+    Outcome, OutcomeKind, RunEnd, RunEvent, RunHandle, RunSpec, RunText, RunWork, TaskSpec, block_on,
 };
 
 use super::consent::{self, ConsentScreen, PersonAnswer};
 use super::progress::RunDisplay;
-use super::screen;
 use super::signals::Signals;
 use super::working::LongWork;
-use crate::app::App;
+use super::{last_line, screen};
+use crate::app::{App, Done};
 use crate::notices::{self, PrintedNotices};
 use crate::render;
 
@@ -29,6 +29,31 @@ pub struct FollowedRun {
     pub end: RunEnd,
     /// True if the person was asked, so that the change is on the screen already.
     pub was_asked: bool,
+}
+
+impl App {
+    /// Shows the end of a run that lands. At a terminal, the change that landed is shown above it, unless the person saw it with a
+    /// question.
+    pub fn show_followed(&self, followed: FollowedRun) -> Done {
+        let outcome = self.outcome_of(followed.end)?;
+        if !followed.was_asked {
+            self.show_landed(&outcome);
+        }
+        self.show_outcome(&outcome)
+    }
+
+    /// Shows the change that landed, if standard error is a terminal. Pipes and logs get what they always got.
+    pub fn show_landed(&self, outcome: &Outcome) {
+        let is_watched = self.streams.stderr_is_terminal && !self.printer.quiet && !self.printer.json;
+        if !(is_watched && outcome.is_done() && outcome.outcome == OutcomeKind::Landed) {
+            return;
+        }
+        // The tape holds the change, also if a tool made it. If the change cannot be read, the outcome is still shown.
+        if let Ok(diff) = self.host.run_text(Some(outcome.run.as_str()), RunText::Diff) {
+            let size = screen::screen_size(self.host.environment());
+            last_line::print(render::diff::format_view(&diff, size).trim_end());
+        }
+    }
 }
 
 /// Starts a run and follows it to its end.
