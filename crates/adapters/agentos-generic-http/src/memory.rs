@@ -39,7 +39,7 @@ pub struct ServerModel {
     pub context_window: Option<u64>,
     /// Bytes of memory that it uses. `None` if the server does not say.
     pub memory_bytes: Option<u64>,
-    /// Reason of the last failure to load it, in words. `None` if the server states none.
+    /// Reason of the last failure to load it, in words. `None` if the server gives no reason.
     pub failure: Option<String>,
 }
 

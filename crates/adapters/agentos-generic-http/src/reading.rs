@@ -32,7 +32,7 @@ pub(crate) struct AnswerEvents {
 /// Result of reading one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventStep {
-    /// The answer goes on. True if the event had a word of it.
+    /// The answer continues. `has_word` is true if the event had a word of the answer.
     GoesOn { has_word: bool },
     /// The answer is complete.
     Ended,

@@ -247,7 +247,7 @@ impl Server {
                 | Reason::ContextLength
         );
         let mut advice = match fault.limit {
-            // The message names the limit, so its remedy is the setting. An address that nobody has is the exception.
+            // The message names the limit, so its remedy is the setting. The exception is an address at which no server answers.
             Some(limit) => ToolAdvice::new(
                 self.word_cure(&wording, fault)
                     .filter(|_| limit == RunLimit::ConnectTime),

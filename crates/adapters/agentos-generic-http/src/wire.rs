@@ -91,7 +91,7 @@ pub struct OptionalField {
     pub other_name: Option<&'static str>,
     /// True if it limits the tokens of an answer.
     pub is_limit: bool,
-    /// True if it asks for thinking, which servers refuse in words of their own.
+    /// True if the field asks for thinking. Servers refuse it in words that do not name the field.
     pub asks_thinking: bool,
 }
 

@@ -13,7 +13,7 @@ pub struct ListedModel {
     aliases: Vec<String>,
     state: Option<String>,
     failed: bool,
-    /// Exit code of the process that was to load it. `None` if the server states none.
+    /// Exit code of the process that was to load it. `None` if the server gives no exit code.
     exit_code: Option<i64>,
     context_window: Option<u64>,
 }

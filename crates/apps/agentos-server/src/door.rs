@@ -351,9 +351,9 @@ impl ServiceDoor {
         let mut addresses = self.devices.addresses.iter().zip(0..);
         addresses.find_map(|(address, at)| match listener {
             _ if address.host != host => None,
-            // Each listener of TLS has the certificate of its own address alone.
+            // Each TLS listener has the certificate of one address.
             Listener::Tls(own) => (own == at).then_some(DoorKind::Tls),
-            // Without TLS, each machine on the way could read the cookie, so an address for TLS is no door here.
+            // Without TLS, each machine on the way could read the cookie, so addresses for TLS are refused here.
             Listener::Network => address.listens.is_none().then_some(DoorKind::Device),
             Listener::Socket => None,
         })

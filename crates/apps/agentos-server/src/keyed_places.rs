@@ -30,7 +30,7 @@ impl<K> Clone for KeyedPlaces<K> {
 }
 
 impl<K: Eq + Hash> KeyedPlaces<K> {
-    /// Makes so many places for each key.
+    /// Makes `most` places for each key.
     pub fn new(most: usize) -> Self {
         Self {
             taken: Arc::new(Mutex::new(HashMap::new())),

@@ -46,7 +46,7 @@ const MOST_AGENT_THREADS: usize = 12;
 const MOST_CONNECTIONS: usize = 512;
 /// Most connections of the Unix socket at once.
 const MOST_LOCAL: usize = 64;
-/// Most connections over TLS at once. Places of their own: machines of another network take none of this machine's programs.
+/// Most connections over TLS at once. They are counted apart, so that other machines take no place of this machine's programs.
 const MOST_TLS: usize = 64;
 /// Largest head of a request.
 const LARGEST_HEAD: usize = 64 << 10;

@@ -14,7 +14,7 @@ use crate::ports::{EffectError, RecordReader};
 /// Reads a record's body, from its blob if it was too long for a line of the tape.
 ///
 /// # Errors
-/// If the body is partly on the line and partly in a blob, or the blob is missing or damaged, has another length, or is no JSON.
+/// If the body is partly on the line and partly in a blob, or the blob is missing or damaged, has another length, or is not JSON.
 pub fn read_body(tape: &dyn RecordReader, record: &Record) -> Result<Value, EffectError> {
     let mixed = || {
         let what = format!(

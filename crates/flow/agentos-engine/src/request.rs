@@ -95,7 +95,7 @@ impl<'a> TaskRequest<'a> {
         }
     }
 
-    /// Returns the same task with less context, for a window of so many tokens.
+    /// Returns the same task with less context, for a window of this number of tokens.
     pub(crate) fn with_context(self, tokens: u64, plan: &'a ContextPlan) -> Self {
         Self {
             files: &plan.files,

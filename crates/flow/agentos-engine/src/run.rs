@@ -323,7 +323,7 @@ pub async fn run(
     };
     let mut feedback = None;
     let mut attempt = 1;
-    // Filled at most once: a server that states a smaller window each time would never be asked the last time.
+    // Filled at most once: a server that gives a smaller window each time would be asked without end.
     let narrowed = OnceCell::new();
     let mut current = request.clone();
     // Calls that another tool was asked to make up for. They are no attempts of the task.

@@ -17,7 +17,7 @@ pub fn patch_facts(at: Timestamp) -> ToolFacts {
         provider: PATCH_PROVIDER.to_owned(),
         model: None,
         execution_mode: ExecutionMode::Local,
-        // Nobody confined the program that made the patch.
+        // The program that made the patch was not confined.
         enforcement: Enforcement::Observed,
         attempt: 1,
         at,

@@ -120,7 +120,7 @@ impl Host {
     /// Adds a server that a search on this machine found, as [`Host::add_server`] does. `None` if the user has a profile of it already.
     ///
     /// # Errors
-    /// Those of [`Host::add_server`].
+    /// As [`Host::add_server`].
     pub async fn add_found_server(
         &self,
         found: &FoundServer,

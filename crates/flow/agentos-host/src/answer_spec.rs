@@ -15,7 +15,7 @@ pub struct AnswerSpec {
     pub instruction: String,
     /// The commit message. `None` if the names of the changed files are to be the subject.
     pub message: Option<String>,
-    /// Land the edits that have one place, although others have none.
+    /// Land the edits that have a place, although other edits of the answer do not.
     pub partial: bool,
     /// The author whom the answer names, as a mail does. `None` if the person who lands it is the author.
     pub author: Option<CommitAuthor>,
@@ -30,9 +30,9 @@ pub struct RelandSpec {
     pub run: String,
     /// True if it may land although it landed before.
     pub again: bool,
-    /// The commit message. `None` means that of the run.
+    /// The commit message. `None` takes the message of the run.
     pub message: Option<String>,
-    /// Land the edits that have one place, although others have none.
+    /// Land the edits that have a place, although other edits of the answer do not.
     pub partial: bool,
     /// True if it may land although it did not pass the check of its run.
     pub unchecked: bool,

@@ -38,7 +38,7 @@ pub(crate) struct ChosenFiles {
     pub search: Option<ChosenSearch>,
 }
 
-/// Search for files, as far as a task states it.
+/// Search for files that a task orders.
 pub(crate) struct ChosenSearch {
     named: NamedFiles,
     searches: bool,

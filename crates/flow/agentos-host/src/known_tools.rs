@@ -8,7 +8,7 @@ use crate::host::Host;
 use crate::repository;
 use crate::tools::Tools;
 
-/// Reads the known tools, with the repository's profiles if there is one.
+/// Reads the known tools, with the profiles of the repository if the host has a repository.
 pub(crate) fn read_tools(host: &Host) -> Result<Tools, EffectError> {
     // Providers can be checked outside of a repository too: then only its profiles are missing.
     let repo = repository::open(host).ok();

@@ -149,7 +149,7 @@ fn read_windows(host: &Host) -> BTreeMap<String, LearnedWindow> {
         let text = read_own_text(host.environment(), &file_of(host)?, CODE, LARGEST).ok()??;
         serde_json::from_str(&text).ok()
     };
-    // A file that cannot be read is one that a call goes without.
+    // A call goes without a file that cannot be read.
     read().unwrap_or_default()
 }
 

@@ -31,7 +31,7 @@ struct KnownAnswers {
 pub(crate) struct RulesKey(Rc<str>);
 
 impl RulesKey {
-    /// Makes the key of today's rules and of those of the commit that was read, if they are others.
+    /// Makes the key of today's rules and of the rules of the commit that was read, if these differ.
     pub(crate) fn new(now: &ReadPolicy<'_>, then: Option<&ReadPolicy<'_>>) -> Self {
         let then = then.map(ReadPolicy::cache_key).unwrap_or_default();
         Self(format!("{} {then}", now.cache_key()).into())

@@ -32,7 +32,7 @@ pub fn open(host: &Host) -> Result<Repository, EffectError> {
 }
 
 impl Host {
-    /// Reads the editor that the user's own git configuration names. `None` if it names none, or there is no repository.
+    /// Reads the editor that the user's own git configuration names. `None` if it does not name an editor, or the host has no repository.
     #[must_use]
     pub fn git_editor(&self) -> Option<String> {
         open(self).ok()?.user_editor()

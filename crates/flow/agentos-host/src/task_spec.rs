@@ -22,15 +22,15 @@ pub struct TaskSpec {
     pub symbols: Vec<String>,
     /// Search for more files to show. `None` searches if no files are named.
     pub context: Option<ContextMode>,
-    /// The usual search of this user, where `context` says nothing and the tool is shown files. `None` if there is none.
+    /// The usual search of this user, where `context` says nothing and the tool is shown files. `None` if the user has not set a search.
     pub usual_context: Option<ContextMode>,
-    /// The command that a change must pass. `None` if there is none.
+    /// The command that a change must pass. `None` lands without a check.
     pub check: Option<CheckOptions>,
     /// Most calls of the tool; 0 counts as 1.
     pub attempts: u32,
     /// The commit message. `None` makes one from the task.
     pub message: Option<String>,
-    /// Land the edits that have one place, although others have none.
+    /// Land the edits that have a place, although other edits of the answer do not.
     pub partial: bool,
     /// The earlier run whose task and answer the tool is shown. `None` if the task stands alone.
     pub follows: Option<FollowSpec>,
@@ -47,7 +47,7 @@ pub struct FollowSpec {
     pub run: String,
     /// How the task follows it.
     pub how: FollowKind,
-    /// Remark on its answer. `None` if there is none.
+    /// Remark on its answer. `None` without a remark.
     pub remark: Option<String>,
 }
 
@@ -65,7 +65,7 @@ pub enum ContextMode {
 pub struct ExploreLimits {
     /// Answers of the model whose calls are run.
     pub rounds: u32,
-    /// Seconds of the whole attempt.
+    /// Seconds of the attempt, with all its calls.
     pub seconds: u64,
 }
 
@@ -91,7 +91,7 @@ pub enum ExploreMode {
 }
 
 impl ExploreMode {
-    /// Returns the limits of a model's tools. `None` if it has none.
+    /// Returns the limits of a model's tools. `None` if the model has no tools.
     #[must_use]
     pub fn limits(self) -> Option<ExploreLimits> {
         match self {

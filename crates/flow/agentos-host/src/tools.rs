@@ -70,7 +70,7 @@ pub struct Tool {
     pub hosting: Option<Hosting>,
     /// The model in its server's memory. `None` if the tool is not a server, or no model is named.
     pub served: Option<ServedModel>,
-    /// Address of the server. `None` if the tool is none, or its address is fixed.
+    /// Address of the server. `None` if the tool is not a server, or its address is fixed.
     pub address: Option<String>,
 }
 

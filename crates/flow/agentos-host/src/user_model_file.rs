@@ -23,7 +23,7 @@ pub(crate) fn find_file(environment: &Environment) -> Option<PathBuf> {
     Some(environment.config_dir()?.join(FILE))
 }
 
-/// Reads the user's own models. Without a file there are none.
+/// Reads the user's own models. Without a file the list is empty.
 ///
 /// # Errors
 /// If the file contains a mistake, or other users can write to it.
@@ -61,7 +61,7 @@ impl InFile for EffectError {
     }
 }
 
-/// Returns what the user states about the model of a profile. `None` if there is no entry, or it does not apply.
+/// Returns the user's entry about the model of a profile as a layer. `None` if the file has no such entry, or the entry does not apply.
 pub(crate) fn find_layer(models: &ModelRegistry, resolved: &ResolvedProfile) -> Option<ModelLayer> {
     // Another server than the user's: a repository could make an expensive model look cheap.
     if resolved.origin_of("base_url") == Some(&Origin::ProjectFile) {

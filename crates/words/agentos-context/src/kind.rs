@@ -69,7 +69,7 @@ const CODE_ENDINGS: [&str; 70] = [
 ];
 
 fn is_prose_name(small: &str) -> bool {
-    // By the endings of code and not by those of prose: files without an ending are mostly lists and settings.
+    // Code is known by its ending, and everything else counts as prose: files without an ending are mostly lists and settings.
     let ending = small.rsplit_once('.').map(|(_, ending)| ending);
     ending.is_none_or(|ending| CODE_ENDINGS.binary_search(&ending).is_err())
 }

@@ -22,7 +22,7 @@ pub(crate) struct QueryTerm {
     pub stem: Vec<u8>,
     pub weight: f64,
     pub written: String,
-    /// True if the task begins with the word as the area that it is about.
+    /// True if the word is in the area in front of the task, such as `win` in `win: close the pipe`.
     pub is_area: bool,
 }
 

@@ -29,7 +29,7 @@ const B: f64 = 0.5;
 /// Weight of a word in the folder, and of one in the file name, relative to a word of the text.
 const FOLDER_WEIGHT: f64 = 2.2;
 const NAME_WEIGHT: f64 = 3.0;
-/// Factor for a word in the path that the task begins with as its area.
+/// Factor for a word in the path that is also in the area in front of the task.
 const AREA_FACTOR: f64 = 2.5;
 /// Weight of the commits whose subjects resemble the task, relative to the best text.
 const RESEMBLANCE_WEIGHT: f64 = 0.6;

@@ -1,6 +1,6 @@
 //! The text of a task, before its words are read.
 //!
-//! Owns: where the first sentence ends, the area that a task begins with, and which text names people or pages and no code.
+//! Owns: where the first sentence ends, the area in front of a task, and which text names people or pages instead of code.
 //! Never: weighs a word.
 
 use std::borrow::Cow;
@@ -86,7 +86,7 @@ pub(crate) fn end_of_first_sentence(task: &str) -> usize {
     ends.map_or(bytes.len(), |(at, _)| at)
 }
 
-/// Returns the words of the area that a task begins with: `parser: …`, `fix(parser): …`, `[parser] …`.
+/// Returns the words of the area in front of a task: `parser: …`, `fix(parser): …`, `[parser] …`.
 pub(crate) fn list_area_words(task: &str) -> Vec<&str> {
     let task = task.trim_start();
     let in_brackets = task.strip_prefix('[').and_then(|rest| rest.split_once(']'));

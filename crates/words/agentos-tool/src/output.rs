@@ -159,7 +159,7 @@ pub struct ToolAdvice {
     /// Alternatives as data, the best first. A front end words them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<NextStep>,
-    /// Tokens of the context window, as the server states them in its refusal of a request that is too long. `None` if it states none.
+    /// Tokens of the context window, as the server gives them when it refuses a request that is too long. `None` if the refusal has no number.
     /// Untrusted: it may only lower a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated_window: Option<u64>,

@@ -43,7 +43,7 @@ struct DevicesPage {
     pairing: String,
     /// True if the user has named an address at which a device reaches the service.
     has_address: bool,
-    /// SHA-256 of the authority of the service's certificates. Empty without one.
+    /// SHA-256 of the authority of the service's certificates. Empty if the service has no authority.
     fingerprint: String,
     link: Option<ShownLink>,
     asking: Vec<ShownPairing>,

@@ -1,4 +1,4 @@
-//! The page that lists all repositories of the service, under a random name of its own.
+//! The page that lists all repositories of the service, under a random name that belongs to no repository.
 //!
 //! Owns: the list, and the way from it to the page of a repository. Never: shows anything of a repository but its name, folder, branch and the
 //! number of its open requests, or gives the cookie of this page a meaning at another one.

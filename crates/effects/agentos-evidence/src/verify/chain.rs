@@ -289,7 +289,7 @@ impl ChainReport {
         self.check_blobs(at, record.kind, &line_body, blobs)
     }
 
-    /// Opens a body that was too long for its line, if `is_opened`: its signature and its cost must hold as those of a short one. `None` if
+    /// Opens a body that was too long for its line, if `is_opened`: its signature and its cost must hold as in a short body. `None` if
     /// the body is on the line, or its blob is not there or was changed, which is reported with the blob.
     ///
     /// # Errors

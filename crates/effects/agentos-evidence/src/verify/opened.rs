@@ -63,7 +63,7 @@ fn read(SpilledBody { id, bytes }: SpilledBody<'_>, blobs: &Store) -> Result<Ope
         Err(other) => return Err(other),
     };
     let Some(read) = read else {
-        return wrong("has another length than its line states");
+        return wrong("does not have the length that its line gives");
     };
     match serde_json::from_slice::<Value>(&read) {
         Ok(body) if body.is_object() => Ok(Opened::Body(Arc::new(body))),

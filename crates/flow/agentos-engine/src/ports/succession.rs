@@ -17,7 +17,7 @@ pub trait ToolSuccession {
 
 /// Memory of the windows that refusals of servers state.
 pub trait WindowMemory {
-    /// Remembers that the model that was asked has a window of so many tokens, which are fewer than was known.
+    /// Remembers that the model that was asked has a window of `tokens` tokens, fewer than was known.
     fn remember_window(&self, tokens: u64);
 }
 

@@ -1,6 +1,6 @@
 //! The next call after one that failed: of another tool, or of the same one with less context.
 //!
-//! Owns: when there is one. Never: lets a server raise a window, or calls a tool.
+//! Owns: when a call follows. Never: lets a server raise a window, or calls a tool.
 
 use agentos_api::{ContextReport, WindowSource};
 use agentos_tool::ToolError;

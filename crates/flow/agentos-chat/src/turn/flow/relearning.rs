@@ -41,7 +41,7 @@ impl TurnFlow<'_> {
         self.ask_model().await
     }
 
-    /// Takes the window that a refusal states. Returns false if it states none, or one that is not smaller than the window so far.
+    /// Takes the window that a refusal states. Returns false if the refusal has no number, or a number that is not smaller than the window so far.
     fn learn_window(&mut self, failure: &TurnFailure) -> bool {
         let stated = failure.advice.stated_window;
         let model = &mut self.ports.model;
