@@ -49,7 +49,7 @@ use crate::{Cause, FailedAttempt, Outcome, OutcomeKind};
 pub use crate::request::{TaskRequest, was_interrupted};
 pub use prompting::preview_task;
 
-use after_failure::{find_successor, narrow_context};
+use after_failure::find_next_call;
 
 /// A call of a tool, judged but not landed.
 #[derive(Debug)]
@@ -374,20 +374,8 @@ pub async fn run(
         let context_bytes = proposed.context.count_bytes().saturating_add(read_before);
         outcome.result = Some(proposed.result);
         let failure = proposed.error.as_ref();
-        let shorter = match narrowed.get() {
-            Some(_) => None,
-            None => narrow_context(effects, &current, failure, &outcome).map(|(tokens, plan)| {
-                current
-                    .clone()
-                    .with_context(tokens, narrowed.get_or_init(|| plan))
-            }),
-        };
-        let handed = match shorter {
-            Some(shorter) => Some(shorter),
-            None => find_successor(request, failure, &outcome, cancel)
-                .await
-                .map(|successor| current.clone().hand_to(successor)),
-        };
+        let next_call = find_next_call(effects, (request, &current), &narrowed, failure, &outcome, cancel);
+        let handed = next_call.await;
         if let Some(handed) = handed {
             let next = attempt_facts(&handed, attempt + 1, effects.clock.now());
             // Policy may not let the other tool, or this one again, be asked. Then the failure is the end.

@@ -2,6 +2,8 @@
 //!
 //! Owns: when a call follows. Never: lets a server raise a window, or calls a tool.
 
+use std::cell::OnceCell;
+
 use agentos_api::{ContextReport, WindowSource};
 use agentos_tool::ToolError;
 
@@ -11,9 +13,32 @@ use crate::request::{TaskRequest, await_or_cancel};
 use crate::settle::RunEffects;
 use crate::{Cause, Outcome};
 
+/// Finds the call after one that failed: of the current request with less context, which `narrowed` allows once, or of another tool.
+/// `None` if the run ends with this outcome.
+pub(super) async fn find_next_call<'a>(
+    effects: &RunEffects<'_>,
+    (request, current): (&TaskRequest<'a>, &TaskRequest<'a>),
+    narrowed: &'a OnceCell<ContextPlan>,
+    error: Option<&ToolError>,
+    outcome: &Outcome,
+    cancel: &mut CancelSignal<'_>,
+) -> Option<TaskRequest<'a>> {
+    if narrowed.get().is_none()
+        && let Some((tokens, plan)) = narrow_context(effects, current, error, outcome)
+    {
+        return Some(
+            current
+                .clone()
+                .with_context(tokens, narrowed.get_or_init(|| plan)),
+        );
+    }
+    let successor = find_successor(request, error, outcome, cancel).await?;
+    Some(current.clone().hand_to(successor))
+}
+
 /// Chooses less context after a server refused a request as too long and stated its window, and remembers the window. `None` if the
 /// call cannot be made shorter.
-pub(super) fn narrow_context(
+fn narrow_context(
     effects: &RunEffects<'_>,
     request: &TaskRequest<'_>,
     error: Option<&ToolError>,
@@ -56,7 +81,7 @@ fn count_sent(report: &ContextReport) -> Option<u64> {
 }
 
 /// Finds the tool that is asked after a call that failed. `None` if the run ends with this outcome.
-pub(super) async fn find_successor<'a>(
+async fn find_successor<'a>(
     request: &TaskRequest<'a>,
     error: Option<&ToolError>,
     outcome: &Outcome,
