@@ -10,6 +10,9 @@ use agentos_tool::KeyObstacle;
 use crate::retry::LONGEST;
 use crate::{Fault, Reason, ServerSettings, StatedFact};
 
+/// Advice about a model that the server could not load.
+const SEE_LOG: &str = "look at the server's log for the reason, such as a damaged file or too little memory";
+
 /// Hints of one provider for what its users have to do most often.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerHints {
@@ -160,10 +163,7 @@ impl ServerWording<'_> {
             | Reason::NoModels
             | Reason::NoLoading => hints.load.to_owned(),
             // The server tried: what it needs is in its own output.
-            Reason::LoadFailed => {
-                "look at the server's log for the reason, such as a damaged file or too little memory"
-                    .to_owned()
-            }
+            Reason::LoadFailed => SEE_LOG.to_owned(),
             Reason::Setup => "install the system's certificate authorities".to_owned(),
             Reason::Dns => "check the host name in the base URL and the network".to_owned(),
             Reason::Refused | Reason::ConnectTimeout => self.word_start(),

@@ -256,7 +256,8 @@ fn list_permitted(names: &[String]) -> Vec<GeneralSubtree> {
     hosts.chain(addresses).collect()
 }
 
-/// Lists the names below the permitted ones: a permitted name would permit these too.
+/// Lists the names below the permitted ones: a permitted name would permit these too. RFC 5280 does not define the leading dot for
+/// names of hosts; OpenSSL 3, GnuTLS 3.7, NSS, Node and Chromium read it as "every name below", and accept the name itself.
 fn list_excluded(names: &[String]) -> Vec<GeneralSubtree> {
     let hosts = names.iter().filter(|name| name.parse::<IpAddr>().is_err());
     hosts

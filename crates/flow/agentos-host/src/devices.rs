@@ -284,7 +284,9 @@ fn parse_address(text: &str) -> Result<DeviceAddress, EffectError> {
     let host = host.trim_end_matches('/').to_ascii_lowercase();
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-.:[]".contains(char);
     if host.is_empty() || !host.chars().all(is_plain) {
-        return Err(bad("is not the address of a page"));
+        return Err(bad(
+            "is not the address of a page; a blank stands between two addresses",
+        ));
     }
     let name = host_name(&host);
     let is_itself =

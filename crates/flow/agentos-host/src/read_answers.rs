@@ -23,7 +23,7 @@ pub(crate) struct ReadAnswers(Arc<Mutex<KnownAnswers>>);
 struct KnownAnswers {
     count: usize,
     /// Answers by the selected rules, the id of the text, and the path.
-    tables: HashMap<String, HashMap<String, Vec<(String, bool)>>>,
+    tables: HashMap<String, HashMap<String, HashMap<String, bool>>>,
 }
 
 /// Key of the rules that are selected for a reader.
@@ -42,8 +42,7 @@ impl ReadAnswers {
     /// Returns an answer. `None` if it is not known.
     pub(crate) fn find(&self, rules: &RulesKey, path: &str, id: &str) -> Option<bool> {
         let known = self.lock();
-        let paths = known.tables.get(rules.0.as_ref())?.get(id)?;
-        paths.iter().find(|(of, _)| of == path).map(|(_, answer)| *answer)
+        known.tables.get(rules.0.as_ref())?.get(id)?.get(path).copied()
     }
 
     /// Keeps an answer.
@@ -57,7 +56,7 @@ impl ReadAnswers {
         table
             .entry(id.to_owned())
             .or_default()
-            .push((path.to_owned(), answer));
+            .insert(path.to_owned(), answer);
     }
 
     fn lock(&self) -> MutexGuard<'_, KnownAnswers> {
