@@ -25,7 +25,7 @@ use agentos_landing::{LandError, LandOptions, RefusalCode, land};
 
 use super::edits::{Case, Random, case, case_of};
 use super::{Project, corpus, first_difference, outside, plain_tree};
-use clear::{Expect, judged};
+use clear::{Expect, fits_another_place, judged};
 use draft::Draft;
 use kinds::{FORMS, KINDS};
 
@@ -187,7 +187,7 @@ fn input_of(random: &mut Random, projects: &[Project], kind: &str) -> Option<(Ca
     let (_, _, damage, write) = FORMS.iter().find(|(name, _, _, _)| *name == kind)?;
     (draft.is_numbered, draft.is_shuffled) =
         (false, kind.starts_with("fmt_sr") || kind == "fmt_search_replace");
-    if !damage(random, &mut draft) {
+    if !damage(random, &mut draft) || fits_another_place(&draft) {
         return None;
     }
     let expect = match kind {

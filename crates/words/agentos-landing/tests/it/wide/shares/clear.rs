@@ -52,6 +52,17 @@ pub fn means_another_edit(draft: &Draft) -> bool {
     draft.is_shuffled && !draft.is_numbered && draft.files.iter().any(fits)
 }
 
+/// Returns true if a hunk without a number fits, blanks included, one place of the file that is not its own: damage to blanks made its
+/// text the right edit of the other place. Headers of C repeat declarations, some with tabs and some with spaces.
+pub fn fits_another_place(draft: &Draft) -> bool {
+    let fits = |file: &File| {
+        let placed = places(file, exact).into_iter().zip(&file.hunks);
+        let mut starts = placed.map(|((starts, _), hunk)| (starts, hunk.old.0.saturating_sub(1)));
+        starts.any(|(starts, own)| !starts.is_empty() && !starts.contains(&own))
+    };
+    !draft.is_numbered && draft.files.iter().any(fits)
+}
+
 /// Returns true if `git apply` lands every hunk at its stated line: the base has its lines there, and the hunk has context
 /// below its changes or ends with the file.
 pub fn fits_as_git(draft: &Draft) -> bool {
