@@ -43,6 +43,7 @@ use crate::clock;
 use crate::host::Host;
 use crate::ledger::{Ledger, lost_writer};
 use crate::options::SessionOptions;
+use crate::proposal_run::ConsentedProposals;
 use crate::proposals::ModelFacts;
 use crate::run::ConsentMode;
 
@@ -110,7 +111,7 @@ impl AgentTools {
                     address: None,
                 },
                 receivers: Vec::new(),
-                consent: ConsentMode::Queue,
+                proposals: Some(Arc::new(ConsentedProposals(ConsentMode::Queue))),
                 conversation: proposer.task().to_owned(),
             },
         );

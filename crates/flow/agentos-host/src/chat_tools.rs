@@ -23,6 +23,7 @@ mod search;
 mod specs;
 
 pub(crate) use base_reader::open_port;
+pub use propose::{PreparedProposal, ProposalRuns};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,7 +40,6 @@ use crate::control::RunControl;
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::proposals::ModelFacts;
-use crate::run::ConsentMode;
 
 /// The order for the tools of a conversation.
 #[derive(Debug, Clone)]
@@ -51,9 +51,8 @@ pub struct RepositoryToolsSpec {
     /// Others that the model can send what it reads, such as programs with a network. A file is shown only if policy lets each of
     /// them read it too.
     pub receivers: Vec<ModelFacts>,
-    /// The source of consent to a proposal. With [`ConsentMode::Later`] every proposal waits for a person. [`ConsentMode::Person`]
-    /// finds nobody here, because a tool cannot ask.
-    pub consent: ConsentMode,
+    /// Makes the runs of proposals. `None` where the model only reads.
+    pub proposals: Option<Arc<dyn ProposalRuns>>,
     /// Name of the conversation, for the record of a proposal.
     pub conversation: String,
 }
@@ -213,13 +212,17 @@ impl ToolContext {
             "git_show" => history::show_commit(self, &arguments, stop),
             "time" => Ok(format!("{} (UTC)", SystemClock.now())),
             "propose_change" => return propose::propose_change(self, &arguments, stop),
-            _ => return ToolAnswer::from_error(format!("There is no tool `{name}`.")),
+            _ => return no_tool(name),
         };
         match answer {
             Ok(text) => ToolAnswer::from_text(text),
             Err(error) => ToolAnswer::from_error(describe_error(&error)).with_code(error.code),
         }
     }
+}
+
+fn no_tool(name: &str) -> ToolAnswer {
+    ToolAnswer::from_error(format!("There is no tool `{name}`."))
 }
 
 /// Arguments of a call, which match the tool's schema.

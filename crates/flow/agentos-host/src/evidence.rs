@@ -23,7 +23,7 @@ use crate::ledger::ledger_error;
 use crate::published::verify_all;
 use crate::run_log::{LoggedRun, log_run};
 use crate::run_ref::{find_newest, find_run};
-use crate::tape::evidence_error;
+use crate::tape::{evidence_error, open_store};
 use crate::{clock, evidence_key, files, ledger, repository};
 
 /// The output of `agentos evidence list --json`.
@@ -230,15 +230,6 @@ fn read_trusted_keys(host: &Host, file: Option<&Path>) -> Result<Vec<PublicKey>,
         None => evidence_key::read_trusted_keys(host)?,
     };
     Ok(known.iter().map(|known| known.key).collect())
-}
-
-/// Opens the evidence of the host's repository.
-///
-/// # Errors
-/// If there is no repository, or its evidence cannot be opened.
-pub(crate) fn open_store(host: &Host) -> Result<Store, EffectError> {
-    let repo = repository::open(host)?;
-    Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))
 }
 
 /// Returns the last run, as `@` names it.

@@ -47,7 +47,6 @@ use crate::hosted::{ModelProcesses, confine_model};
 use crate::options::SessionOptions;
 use crate::proposals::ModelFacts;
 use crate::provider_kind::ProviderKind;
-use crate::run::ConsentMode;
 use crate::session::SessionFolders;
 use crate::task_spec::ExploreLimits;
 use crate::task_spec::ExploreMode;
@@ -262,7 +261,7 @@ impl Explorer {
             session: self.session.clone(),
             author: self.facts.clone(),
             receivers: Vec::new(),
-            consent: ConsentMode::Nobody,
+            proposals: None,
             conversation: task.task_id.to_string(),
         };
         let view = AttemptView { facts, target };

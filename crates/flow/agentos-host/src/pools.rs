@@ -18,8 +18,8 @@ mod edit;
 mod import;
 mod members;
 mod program;
+mod run_pool;
 mod stats;
-mod succession;
 mod turn;
 mod unload;
 
@@ -43,8 +43,8 @@ pub use detect::{DetectedMember, PoolAbilities, SourcedAbility};
 pub use edit::PoolMemberSpec;
 pub use import::{PoolImport, PoolImportSpec};
 pub(crate) use members::{LoadedMember, LoadedPool, load_chain, read_pool_file};
+pub(crate) use run_pool::RunPool;
 pub use stats::{MemberStatistics, PoolStatistics};
-pub(crate) use succession::{RunPool, RunSuccession};
 pub(crate) use turn::{PinnedMember, PoolTurn, count_images};
 
 /// The output of `agentos pool list --json`.

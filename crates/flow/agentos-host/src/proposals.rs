@@ -2,19 +2,14 @@
 //!
 //! Owns: what is known about its author, for policy and the commit. Never: shows the model anything, or waits for a person.
 
-use agentos_engine::ports::{CancelSignal, Clock as _};
-use agentos_engine::settle::{self, Proposal};
+use agentos_engine::ports::Clock as _;
+use agentos_engine::settle;
 use agentos_ledger::Reader;
 use agentos_policy::ToolFacts;
 use agentos_profile::Profile;
-use agentos_tool::{ExecutionMode, RunId};
+use agentos_tool::ExecutionMode;
 
 use crate::clock::SystemClock;
-use crate::run_end::RunEnd;
-use crate::session::Session;
-
-/// The verb that the records of such runs name.
-const VERB: &str = "propose";
 
 /// A change that a model proposes.
 #[derive(Debug, Clone)]
@@ -84,34 +79,4 @@ impl ModelFacts {
             ..patch_facts()
         }
     }
-}
-
-/// Lands a proposal, or leaves a request for it.
-pub(crate) async fn land_proposal(
-    session: &mut Session,
-    run: &RunId,
-    spec: &ProposalSpec,
-    cancel: &mut CancelSignal<'_>,
-) -> RunEnd {
-    let author = &spec.author;
-    let proposal = Proposal {
-        run,
-        answer: &spec.answer,
-        // As for a pasted answer: the model may know files from the conversation that no tool read.
-        seen: Vec::new(),
-        tool: author.tool_facts(),
-        reported_model: None,
-        message: spec.message.clone().unwrap_or_default(),
-        trailers: vec![settle::assisted_by(&author.provider, author.model.as_deref())],
-        author: None,
-        attempt: 1,
-        partial: false,
-        answers: None,
-        source: None,
-        proved: None,
-    };
-    let mut effects = session.run_effects();
-    settle::apply_answer(&mut effects, VERB, &spec.instruction, &proposal, cancel)
-        .await
-        .into()
 }

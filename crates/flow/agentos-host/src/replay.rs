@@ -10,10 +10,11 @@ use agentos_executor::Repository;
 use agentos_landing::{Base, Change};
 
 use crate::error::repo_error;
-use crate::evidence::{newest_run, open_store};
+use crate::evidence::newest_run;
 use crate::host::Host;
 use crate::repository::{self, exec_error};
 use crate::run_ref::find_run;
+use crate::tape::open_store;
 use crate::tape::{TapeReader, evidence_error};
 
 impl Host {

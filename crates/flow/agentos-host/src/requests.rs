@@ -20,7 +20,6 @@ use crate::clock;
 use crate::consent::{ConsentAnswer, ConsentRequested, consent_of};
 use crate::control::StopFlag;
 use crate::error::usage_error;
-use crate::evidence::open_store;
 use crate::hooks::open_session;
 use crate::host::Host;
 use crate::options::SessionOptions;
@@ -29,6 +28,7 @@ use crate::run_end::RunEnd;
 use crate::run_ref::find_run;
 use crate::session::Session;
 use crate::tape::TapeReader;
+use crate::tape::open_store;
 
 /// The output of `agentos approve --json` without a run.
 #[derive(Serialize, JsonSchema)]

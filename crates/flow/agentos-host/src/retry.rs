@@ -13,7 +13,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::usage_error;
-use crate::evidence::open_store;
 use crate::host::Host;
 use crate::model_name::{ModelName, ModelNames, NamedModel};
 use crate::options::{ProviderOverrides, SessionOptions};
@@ -21,6 +20,7 @@ use crate::provider_kind::ProviderKind;
 use crate::recorded_options::{restore_session, restore_task};
 use crate::repository;
 use crate::run_ref::find_summary;
+use crate::tape::open_store;
 use crate::tape::{TapeReader, evidence_error};
 use crate::task_spec::{FollowSpec, TaskSpec};
 

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clock;
-use crate::evidence::open_store;
 use crate::host::Host;
 use crate::tape::evidence_error;
+use crate::tape::open_store;
 
 /// The output of `agentos log --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -14,6 +14,7 @@ use agentos_tool::{RunId, Timestamp};
 use crate::clock::SystemClock;
 use crate::evidence_key::{self, StoredKey, UnsignedReason};
 use crate::host::Host;
+use crate::repository;
 
 /// The tape of one run, for writing.
 pub struct Tape {
@@ -201,4 +202,13 @@ pub fn evidence_error(error: &EvidenceError) -> EffectError {
     effect.hint = error.hint().map(str::to_owned);
     effect.next = error.next_steps();
     effect
+}
+
+/// Opens the evidence of the host's repository.
+///
+/// # Errors
+/// If there is no repository, or its evidence cannot be opened.
+pub(crate) fn open_store(host: &Host) -> Result<Store, EffectError> {
+    let repo = repository::open(host)?;
+    Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))
 }

@@ -7,9 +7,9 @@ use agentos_evidence::{EvidenceError, TapeMark};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::evidence::open_store;
 use crate::host::Host;
 use crate::tape::evidence_error;
+use crate::tape::open_store;
 
 /// Record of the tape, without its body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

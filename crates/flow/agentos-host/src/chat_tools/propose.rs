@@ -2,8 +2,6 @@
 //!
 //! Owns: the result for the model. Never: consents.
 
-use std::sync::Arc;
-
 use agentos_chat::ToolAnswer;
 use agentos_engine::feedback::write_feedback;
 use agentos_engine::ports::EffectError;
@@ -11,13 +9,35 @@ use agentos_engine::settle::told_state;
 use agentos_engine::withheld::WITHHELD_FILE;
 use agentos_engine::{Outcome, OutcomeKind};
 use agentos_landing::LandingReport;
+use agentos_tool::RunId;
 
 use super::base_reader::{BaseReader, ShownText, with_base};
-use super::{CallArguments, StopSlot, ToolContext, describe_error};
+use super::{CallArguments, StopSlot, ToolContext, describe_error, no_tool};
 use crate::clock;
-use crate::notice::SilentObserver;
+use crate::control::RunControl;
+use crate::host::Host;
+use crate::options::SessionOptions;
 use crate::proposals::ProposalSpec;
-use crate::run::{RunSpec, RunWork};
+
+/// Makes the runs of proposals. The crate of runs implements it, so that reading a repository needs no run.
+pub trait ProposalRuns: std::fmt::Debug + Send + Sync {
+    /// Prepares the run of a proposal, which begins with [`PreparedProposal::finish`].
+    fn prepare(
+        &self,
+        host: &Host,
+        run: RunId,
+        session: SessionOptions,
+        proposal: ProposalSpec,
+    ) -> PreparedProposal;
+}
+
+/// The run of a proposal that has not begun.
+pub struct PreparedProposal {
+    /// Stops the run.
+    pub control: RunControl,
+    /// Does the work of the run on the calling thread, and returns its outcome.
+    pub finish: Box<dyn FnOnce() -> Result<Option<Outcome>, EffectError> + Send>,
+}
 
 /// Proposes a change.
 pub(super) fn propose_change(
@@ -26,18 +46,18 @@ pub(super) fn propose_change(
     stop: &StopSlot,
 ) -> ToolAnswer {
     let spec = &context.spec;
+    let Some(runs) = &spec.proposals else {
+        return no_tool("propose_change");
+    };
     let id = clock::new_run();
-    let work = RunWork::Proposal(ProposalSpec {
+    let proposal = ProposalSpec {
         answer: arguments.text("answer").unwrap_or_default().as_bytes().to_vec(),
         message: arguments.text("message").map(str::to_owned),
         instruction: spec.conversation.clone(),
         author: spec.author.clone(),
-    });
-    let (run, control) = context.host.prepare_run(RunSpec {
-        id: Some(id.clone()),
-        consent: spec.consent.clone(),
-        ..RunSpec::new(spec.session.clone(), work)
-    });
+    };
+    let PreparedProposal { control, finish } =
+        runs.prepare(&context.host, id.clone(), spec.session.clone(), proposal);
     // Stored under the lock under which the call is abandoned, so that a stop between the two is not lost.
     if let Ok(mut state) = stop.lock() {
         if state.is_stopped {
@@ -45,11 +65,9 @@ pub(super) fn propose_change(
         }
         state.control = Some(control);
     }
-    let answer = match run.finish(Arc::new(SilentObserver)) {
-        Ok(end) => match end.into_outcome() {
-            Some(outcome) => describe_outcome(context, &outcome),
-            None => ToolAnswer::from_error("The proposal has no outcome."),
-        },
+    let answer = match finish() {
+        Ok(Some(outcome)) => describe_outcome(context, &outcome),
+        Ok(None) => ToolAnswer::from_error("The proposal has no outcome."),
         Err(error) => ToolAnswer::from_error(describe_error(&error)).with_code(error.code),
     };
     ToolAnswer {

@@ -9,11 +9,13 @@ use agentos_model::ToolCall;
 use agentos_testkit::repo::TestRepo;
 use agentos_tool::{ExecutionMode, RunId};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 use super::*;
 use crate::environment::Environment;
 use crate::notice::SilentObserver;
-use crate::run::{ApprovalMode, RunSpec, RunWork};
+use crate::proposal_run::ConsentedProposals;
+use crate::run::{ApprovalMode, ConsentMode, RunSpec, RunWork};
 
 /// A policy that withholds `private/` from models of a cloud.
 const POLICY: &str = "version = 1\n[[rule]]\nid = \"ours.private\"\neffect = \"deny\"\nwhy = \"stays here\"\naction = [\"read\"]\n\
@@ -73,7 +75,7 @@ fn make_tools(repo: &TestRepo, execution_mode: ExecutionMode, consent: ConsentMo
             adapter: "openai".to_owned(),
             address: None,
         },
-        consent,
+        proposals: Some(Arc::new(ConsentedProposals(consent))),
         conversation: "conversation:default".to_owned(),
     };
     RepositoryTools::new(make_host(repo), spec)

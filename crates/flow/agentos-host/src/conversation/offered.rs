@@ -3,10 +3,12 @@
 //! Owns: how long each of them lasts. Never: offers a toolbox that the session does not name.
 
 use agentos_engine::ports::EffectError;
+use std::sync::Arc;
 
 use super::Conversation;
 use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
 use crate::options::SessionOptions;
+use crate::proposal_run::ConsentedProposals;
 use crate::proposals::ModelFacts;
 use crate::run::ConsentMode;
 use crate::toolboxes::session::{OpenToolboxes, SessionTools, ToolboxStates};
@@ -54,7 +56,7 @@ impl Conversation {
             author: author.clone(),
             receivers,
             // In a conversation a person says when a change lands.
-            consent: ConsentMode::Later,
+            proposals: Some(Arc::new(ConsentedProposals(ConsentMode::Later))),
             conversation: self.key().to_string(),
         };
         let tools = RepositoryTools::new(self.host.clone(), spec);

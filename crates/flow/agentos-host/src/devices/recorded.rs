@@ -10,11 +10,11 @@ use super::{PairedDevice, read_devices};
 use crate::approver::Approver;
 use crate::clock;
 use crate::control::StopFlag;
-use crate::evidence::open_store;
 use crate::hooks::open_session;
 use crate::host::Host;
 use crate::options::SessionOptions;
 use crate::tape::evidence_error;
+use crate::tape::open_store;
 
 impl Host {
     /// Records the devices whose pairing or revocation is not on the repository's tape yet, in a run that ends with a signed checkpoint.

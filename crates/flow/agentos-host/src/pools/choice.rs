@@ -27,13 +27,13 @@ use super::program::{ask_program, program_failed};
 use super::{LoadedMember, LoadedPool, load_chain};
 use crate::clock;
 use crate::error::usage_error;
-use crate::evidence::open_store;
 use crate::files::read_text_file;
 use crate::host::Host;
 use crate::known_tools::read_tools;
 use crate::ledger::{Ledger, existing_tape, ledger_error, store_error};
 use crate::machine::pool_state;
 use crate::tape::evidence_error;
+use crate::tape::open_store;
 
 /// Characters of a token, by which the size of a context is estimated.
 const TOKEN_CHARS: u64 = 4;

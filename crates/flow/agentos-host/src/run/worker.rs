@@ -21,7 +21,7 @@ use crate::pools::{PoolQuery, RunPool};
 use crate::provider_kind::ProviderKind;
 use crate::run_end::RunEnd;
 use crate::task_spec::ExploreMode;
-use crate::{blank, mails, proposals, reland, requests, runtime, tasks, undo};
+use crate::{blank, mails, proposal_run, reland, requests, runtime, tasks, undo};
 
 /// Does the work of a run, from opening the repository to the signed end.
 ///
@@ -128,7 +128,7 @@ fn do_work(
             runtime::block_on_local(tasks::land_answer(&mut session, run, &answer, &mut cancel))?
         }
         RunWork::Proposal(proposal) => {
-            let work = proposals::land_proposal(&mut session, run, &proposal, &mut cancel);
+            let work = proposal_run::land_proposal(&mut session, run, &proposal, &mut cancel);
             runtime::block_on_local(work)?
         }
         RunWork::Approval {

@@ -19,10 +19,11 @@ use super::{
 };
 use crate::clock;
 use crate::error::usage_error;
-use crate::evidence::{newest_run, open_store};
+use crate::evidence::newest_run;
 use crate::host::Host;
 use crate::run_log::{LoggedRun, log_run};
 use crate::run_ref::find_summary;
+use crate::tape::open_store;
 use crate::tape::{TapeReader, evidence_error};
 
 /// The records of one run and its blobs.

@@ -15,6 +15,7 @@ mod models;
 mod texts;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::Mutex;
 
 use agentos_chat::{
@@ -35,6 +36,7 @@ use super::{Host, ModelFacts, POLICY, SessionOptions};
 use crate::chat_tools::tests::{call_tool, make_host, run_work};
 use crate::chat_tools::{RepositoryTools, RepositoryToolsSpec};
 use crate::conversation::earlier_reads::find_withheld;
+use crate::proposal_run::ConsentedProposals;
 use crate::run::{ApprovalMode, ConsentMode, RunWork};
 
 /// Beginning of every line of a withheld file, and of no other line.
@@ -146,7 +148,7 @@ impl<'w> World<'w> {
             receivers: receivers.to_vec(),
             session: SessionOptions::default(),
             author: author.clone(),
-            consent: ConsentMode::Later,
+            proposals: Some(Arc::new(ConsentedProposals(ConsentMode::Later))),
             conversation: "conversation:canary".to_owned(),
         };
         RepositoryTools::new(self.host(repo), spec)
