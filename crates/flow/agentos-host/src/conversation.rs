@@ -46,7 +46,7 @@ use crate::options::ProviderChoice;
 use crate::proposals::ModelFacts;
 use crate::repository;
 use crate::repository_id::{KnownRepository, identify, is_foreign};
-use crate::toolboxes::session::{OpenToolboxes, ToolboxStates};
+use crate::toolbox_session::{OpenToolboxes, ToolboxStates};
 use transcript::LedgerTranscript;
 
 pub use changes::SummarySpec;

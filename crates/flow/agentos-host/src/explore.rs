@@ -50,7 +50,7 @@ use crate::provider_kind::ProviderKind;
 use crate::session::SessionFolders;
 use crate::task_spec::ExploreLimits;
 use crate::task_spec::ExploreMode;
-use crate::toolboxes::session::OpenToolboxes;
+use crate::toolbox_session::OpenToolboxes;
 use crate::tools::{self as profiled, Tool};
 use crate::window_share::{measure_window, reserve_answer};
 use conversation::{RunConversation, sum_usage};

@@ -128,6 +128,8 @@ mod task_tool;
 mod tasks;
 mod tool_calls;
 mod tool_notices;
+mod toolbox_offer;
+mod toolbox_session;
 mod toolboxes;
 mod tools;
 mod undo;

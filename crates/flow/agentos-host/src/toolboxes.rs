@@ -12,10 +12,8 @@
 //! A session offers a toolbox only if the last two are equal. A description is text that a model follows, so one that changes after
 //! the user has read it could make a model do anything with its other tools.
 
-pub(crate) mod offer;
 pub(crate) mod pins;
 pub(crate) mod server;
-pub(crate) mod session;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

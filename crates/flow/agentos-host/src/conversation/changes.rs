@@ -17,7 +17,7 @@ use super::{Conversation, model, word_store};
 use crate::clock;
 use crate::error::usage_error;
 use crate::options::ProviderChoice;
-use crate::toolboxes::session::SessionTools;
+use crate::toolbox_session::SessionTools;
 
 /// Longest title, in characters.
 const LONGEST_TITLE: usize = 100;

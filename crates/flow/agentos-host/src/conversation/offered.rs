@@ -11,7 +11,7 @@ use crate::options::SessionOptions;
 use crate::proposal_run::ConsentedProposals;
 use crate::proposals::ModelFacts;
 use crate::run::ConsentMode;
-use crate::toolboxes::session::{OpenToolboxes, SessionTools, ToolboxStates};
+use crate::toolbox_session::{OpenToolboxes, SessionTools, ToolboxStates};
 
 impl Conversation {
     /// Chooses the toolboxes whose tools models are offered from now on.

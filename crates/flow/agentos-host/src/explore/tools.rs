@@ -12,7 +12,7 @@ use agentos_tool::{Ability, BoxFuture, ProgramCall, Progress, ProgressSink};
 use serde_json::{Value, json};
 
 use crate::chat_tools::RepositoryTools;
-use crate::toolboxes::session::OpenToolboxes;
+use crate::toolbox_session::OpenToolboxes;
 
 /// Name of the tool that ends an attempt.
 pub(super) const PROPOSE: &str = "propose_change";

@@ -8,7 +8,7 @@ use agentos_chat::{RateLimit, ToolAccess, ToolClass, TurnTool, name_tool};
 use agentos_model::ToolSpec;
 use agentos_tool::ToolDescription;
 
-use super::ToolboxProfile;
+use crate::toolboxes::ToolboxProfile;
 
 /// Makes the tools that a model is offered.
 pub(crate) fn offer_tools(profile: &ToolboxProfile, tools: &[ToolDescription]) -> Vec<TurnTool> {

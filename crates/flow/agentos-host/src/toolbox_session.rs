@@ -12,14 +12,14 @@ use agentos_model::ToolCall;
 use agentos_programs::ProgramCheck;
 use agentos_tool::{BoxFuture, ExecutionMode};
 
-use super::offer::offer_tools;
-use super::pins::{ToolboxPin, list_changes, read_pins};
-use super::server::{ListedTools, ToolServer};
-use super::{ToolboxLaunch, ToolboxProfile, describe_tools, open_source};
 use crate::chat_tools::RepositoryTools;
 use crate::host::Host;
 use crate::proposals::ModelFacts;
 use crate::runtime::await_all;
+use crate::toolbox_offer::offer_tools;
+use crate::toolboxes::pins::{ToolboxPin, list_changes, read_pins};
+use crate::toolboxes::server::{ListedTools, ToolServer};
+use crate::toolboxes::{ToolboxLaunch, ToolboxProfile, describe_tools, open_source};
 
 /// Toolboxes of a session. Their processes end when the last clone is dropped.
 #[derive(Clone, Default)]
