@@ -54,6 +54,7 @@ mod key_checks;
 mod keys;
 mod known_tools;
 mod landing_habit;
+mod landing_history;
 mod launch;
 mod learned_windows;
 mod ledger;
