@@ -35,7 +35,7 @@ async fn land_task() -> Result<ExitCode, Box<dyn Error>> {
         provider: ProviderChoice::named(provider),
         ..TaskSpec::default()
     };
-    let mut run = host.start_run(RunSpec {
+    let mut run = host.runs().start_run(RunSpec {
         consent: ConsentMode::Person,
         ..RunSpec::new(SessionOptions::default(), RunWork::Task(task))
     })?;

@@ -126,7 +126,7 @@ impl McpServer {
                 client: name,
                 token: token.map(|AgentToken(token)| token.clone()),
             };
-            Arc::new(AgentTools::new(self.host.clone(), spec))
+            Arc::new(AgentTools::new(&self.host, spec))
         });
         Arc::clone(made)
     }

@@ -153,7 +153,7 @@ impl DevicePlaces {
     /// # Errors
     /// Fails if the settings or the authority cannot be read, or the authority cannot be kept.
     pub fn open(host: &Host) -> Result<Self, EffectError> {
-        let addresses = host.device_addresses()?;
+        let addresses = host.runs().device_addresses()?;
         Ok(Self {
             authority: ServiceAuthority::open(host, &addresses)?,
             addresses: addresses.into(),
@@ -236,7 +236,7 @@ impl ServiceDesk {
     ) -> Result<DeniedRequest, RequestFault> {
         let denied = self.call_in(Lane::Consent, move |desk| {
             let who = desk.host.person_name();
-            desk.host.deny_request(&run, &who, comment.as_deref())
+            desk.host.runs().deny_request(&run, &who, comment.as_deref())
         });
         let late = |_| {
             let what =
@@ -260,7 +260,7 @@ impl ServiceDesk {
             ..RunSpec::new(session, work)
         };
         // On a thread of its own: a client that goes away does not stop a landing.
-        let end = self.host.start_run(spec)?.outcome().await?;
+        let end = self.host.runs().start_run(spec)?.outcome().await?;
         end.into_outcome().ok_or_else(|| {
             let what = "a run that should land a change ended without an outcome";
             RequestFault::new(StatusCode::INTERNAL_SERVER_ERROR, "run-lost", what)

@@ -176,7 +176,7 @@ impl ServiceDoor {
         };
         let host = self.host.clone().with_repository(Some(folder.clone()));
         // A folder in no repository is a slip of the caller.
-        host.open_requests()?;
+        host.runs().open_requests()?;
         let known = host
             .known_repository()
             .ok_or_else(|| usage("this folder is in no repository"))?;
@@ -200,7 +200,7 @@ impl ServiceDoor {
         let page = make_page_name(self.port)?;
         let host = host.with_repository(Some(known.folder.clone()));
         // A device may have been revoked on the page of another repository.
-        if let Err(error) = host.record_devices() {
+        if let Err(error) = host.runs().record_devices() {
             tracing::warn!(code = %error.code, "the devices are not on the tape: {}", error.message);
         }
         let metrics = Arc::clone(&self.metrics);

@@ -129,7 +129,7 @@ impl EventHub {
         loop {
             let from = place.clone();
             let (events, next) = desk
-                .call(move |desk| desk.host.read_events(&from, MOST_EVENTS))
+                .call(move |desk| desk.host.stories().read_events(&from, MOST_EVENTS))
                 .await?;
             let was_replaced = events.is_empty() && next == TapePlace::default() && *place != next;
             *place = next;

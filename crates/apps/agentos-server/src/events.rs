@@ -171,7 +171,7 @@ impl EventListener {
         let place = self.place.take().unwrap_or_else(|| TapePlace::after(after));
         let read = self
             .desk
-            .call(move |desk| desk.host.read_events(&place, MOST_EVENTS));
+            .call(move |desk| desk.host.stories().read_events(&place, MOST_EVENTS));
         let (events, next) = read.await.ok()?;
         self.place = Some(next);
         Some(events)

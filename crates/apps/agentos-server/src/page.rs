@@ -93,7 +93,7 @@ async fn read_frame(
 ) -> Result<(PageFrame, Vec<OpenRequest>), PageFault> {
     // A person who wants to consent must see the list, whatever else is read.
     let requests = desk
-        .call_in(Lane::Consent, |desk| desk.host.open_requests())
+        .call_in(Lane::Consent, |desk| desk.host.runs().open_requests())
         .await?;
     let frame = PageFrame {
         title,
@@ -202,7 +202,7 @@ async fn answer_request(
 ) -> PageAnswer {
     let review = desk
         .call_in(Lane::Consent, move |desk| {
-            desk.host.review_request(&run, &desk.policies)
+            desk.host.runs().review_request(&run, &desk.policies)
         })
         .await?;
     let (frame, _) = read_frame(desk, person, "Request", "inbox").await?;
@@ -225,7 +225,7 @@ async fn answer_request(
 pub async fn show_review_part(State(desk): State<SharedDesk>, Path(run): Path<String>) -> PageAnswer {
     let review = desk
         .call_in(Lane::Consent, move |desk| {
-            desk.host.review_request(&run, &desk.policies)
+            desk.host.runs().review_request(&run, &desk.policies)
         })
         .await?;
     let headers = [
@@ -246,7 +246,7 @@ pub async fn approve_request(
     let named = run.clone();
     let review = desk
         .call_in(Lane::Consent, move |desk| {
-            desk.host.review_request(&named, &desk.policies)
+            desk.host.runs().review_request(&named, &desk.policies)
         })
         .await?;
     let shown = review::show_review(&review);
@@ -286,7 +286,7 @@ pub async fn deny_request(
 /// `GET /runs`
 pub async fn show_runs(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
     let log = desk
-        .call(|desk| desk.host.run_log(&LogFilter::default(), MOST_ROWS))
+        .call(|desk| desk.host.stories().run_log(&LogFilter::default(), MOST_ROWS))
         .await?;
     let (frame, _) = read_frame(&desk, &person, "Runs", "runs").await?;
     Ok(render(&RunsPage {
@@ -302,7 +302,9 @@ pub async fn show_run(
     Extension(person): Person,
     Path(run): Path<String>,
 ) -> PageAnswer {
-    let story = desk.call(move |desk| desk.host.run_story(Some(&run))).await?;
+    let story = desk
+        .call(move |desk| desk.host.stories().run_story(Some(&run)))
+        .await?;
     let (frame, _) = read_frame(&desk, &person, "Run", "runs").await?;
     Ok(render(&RunPage::new(frame, &story)))
 }
@@ -339,7 +341,7 @@ pub async fn propose(
     // Nothing lands at once, also where policy would allow it: the next page is the review.
     let outcome = desk.run(work, ConsentMode::Queue).await?;
     let run = outcome.run.clone();
-    let waits = desk.call(move |desk| desk.host.open_requests()).await?;
+    let waits = desk.call(move |desk| desk.host.runs().open_requests()).await?;
     let place = if waits.iter().any(|request| request.run == run.to_string()) {
         "requests"
     } else {
@@ -352,8 +354,8 @@ pub async fn propose(
 pub async fn show_cost(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
     let filter = CostFilter::default();
     let read = move |desk: &ServiceDesk| {
-        let report = desk.host.cost_report(CostGroup::Model, &filter)?;
-        Ok((report, desk.host.budget_report()?))
+        let report = desk.host.calls().cost_report(CostGroup::Model, &filter)?;
+        Ok((report, desk.host.calls().budget_report()?))
     };
     let (report, budgets) = desk.call(read).await?;
     let (frame, _) = read_frame(&desk, &person, "Cost", "cost").await?;

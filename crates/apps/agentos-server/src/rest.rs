@@ -125,12 +125,12 @@ pub fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, RequestFault> {
 
 /// `GET /api/status`
 pub async fn show_status(State(desk): State<SharedDesk>) -> RestAnswer {
-    Ok(json(&desk.call(|desk| desk.host.read_status()).await?))
+    Ok(json(&desk.call(|desk| desk.host.stories().read_status()).await?))
 }
 
 /// `GET /api/requests`
 pub async fn list_requests(State(desk): State<SharedDesk>) -> RestAnswer {
-    let requests = desk.call(|desk| desk.host.open_requests()).await?;
+    let requests = desk.call(|desk| desk.host.runs().open_requests()).await?;
     Ok(json(&OpenRequests { version: 1, requests }))
 }
 
@@ -139,7 +139,7 @@ pub async fn show_request(State(desk): State<SharedDesk>, Path(run): Path<String
     Ok(json(
         &desk
             .call_in(Lane::Consent, move |desk| {
-                desk.host.review_request(&run, &desk.policies)
+                desk.host.runs().review_request(&run, &desk.policies)
             })
             .await?,
     ))
@@ -208,7 +208,7 @@ pub fn answer_work(answer: String, message: Option<String>, origin: &str) -> Run
 pub async fn list_runs(State(desk): State<SharedDesk>) -> RestAnswer {
     Ok(json(
         &desk
-            .call(|desk| desk.host.run_log(&LogFilter::default(), MOST_ROWS))
+            .call(|desk| desk.host.stories().run_log(&LogFilter::default(), MOST_ROWS))
             .await?,
     ))
 }
@@ -216,7 +216,9 @@ pub async fn list_runs(State(desk): State<SharedDesk>) -> RestAnswer {
 /// `GET /api/runs/{run}`
 pub async fn show_run(State(desk): State<SharedDesk>, Path(run): Path<String>) -> RestAnswer {
     Ok(json(
-        &desk.call(move |desk| desk.host.run_story(Some(&run))).await?,
+        &desk
+            .call(move |desk| desk.host.stories().run_story(Some(&run)))
+            .await?,
     ))
 }
 
@@ -231,20 +233,23 @@ pub async fn undo_run(State(desk): State<SharedDesk>, Path(run): Path<String>) -
 
 /// `GET /api/pools`
 pub async fn list_pools(State(desk): State<SharedDesk>) -> RestAnswer {
-    Ok(json(&desk.call(|desk| desk.host.list_pools()).await?))
+    Ok(json(&desk.call(|desk| desk.host.calls().list_pools()).await?))
 }
 
 /// `GET /api/cost`
 pub async fn show_cost(State(desk): State<SharedDesk>, token: SentToken) -> RestAnswer {
     let report = desk.call(move |desk| match (token, desk.known.session()) {
-        (None, _) => desk.host.cost_report(CostGroup::Model, &CostFilter::default()),
+        (None, _) => desk
+            .host
+            .calls()
+            .cost_report(CostGroup::Model, &CostFilter::default()),
         // A token sees the calls of its repository's session alone.
         (Some(_), own) => {
             let filter = CostFilter {
                 session: Some(own.map_or_else(String::new, |own| own.to_string())),
                 ..CostFilter::default()
             };
-            desk.host.cost_report(CostGroup::Model, &filter)
+            desk.host.calls().cost_report(CostGroup::Model, &filter)
         }
     });
     Ok(json(&report.await?))
@@ -253,7 +258,7 @@ pub async fn show_cost(State(desk): State<SharedDesk>, token: SentToken) -> Rest
 /// `GET /api/budgets`
 pub async fn list_budgets(State(desk): State<SharedDesk>, token: SentToken) -> RestAnswer {
     let report = desk.call(move |desk| {
-        let mut report = desk.host.budget_report()?;
+        let mut report = desk.host.calls().budget_report()?;
         if token.is_some() {
             // The names of other sessions and tokens, and what they cost, are not for it.
             report.keep_session(desk.known.session().as_ref());
@@ -268,7 +273,7 @@ pub async fn verify_evidence(State(desk): State<SharedDesk>) -> RestAnswer {
     Ok(json(
         &desk
             .call_in(Lane::Long, |desk| {
-                desk.host.verify_evidence(&VerifySpec::default())
+                desk.host.stories().verify_evidence(&VerifySpec::default())
             })
             .await?,
     ))

@@ -48,8 +48,8 @@ pub async fn list_models(State(desk): State<SharedDesk>) -> RestAnswer {
 /// `GET /api/sessions`
 pub async fn list_sessions(State(desk): State<SharedDesk>, token: SentToken) -> RestAnswer {
     let sessions = desk.call(move |desk| match token {
-        Some(_) => desk.host.list_session_of(&desk.known),
-        None => desk.host.list_sessions(MOST_ROWS),
+        Some(_) => desk.host.talk().list_session_of(&desk.known),
+        None => desk.host.talk().list_sessions(MOST_ROWS),
     });
     Ok(rest::json(&sessions.await?))
 }
@@ -66,7 +66,7 @@ pub async fn show_session(
             // The same error as for a session that does not exist: the token must not learn which names exist.
             return Err(unknown_session(&key));
         }
-        desk.host.show_session(&key)
+        desk.host.talk().show_session(&key)
     });
     Ok(rest::json(&story.await?))
 }

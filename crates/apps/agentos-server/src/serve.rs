@@ -143,7 +143,7 @@ fn start_runtime(threads: usize) -> Result<Runtime, ServiceError> {
 fn find_order(host: &Host, args: &ServerArgs) -> Result<JoinOrder, ServiceError> {
     let is_named = host.named_repository().is_some();
     let cwd = &host.environment().cwd;
-    if let Err(error) = host.open_requests()
+    if let Err(error) = host.runs().open_requests()
         && (is_named || error.code != "not-a-repository")
     {
         return Err(error.into());

@@ -93,7 +93,7 @@ impl ServedDesks {
             .into_iter()
             .filter(|desk| reached.contains(&desk.known));
         let rows = desks.map(|desk| async move {
-            let state = desk.call(|desk| desk.host.read_status());
+            let state = desk.call(|desk| desk.host.stories().read_status());
             let state = tokio::time::timeout(STATE_TIME, state)
                 .await
                 .ok()
@@ -139,7 +139,7 @@ impl ServedDesks {
             }
         }
         let records = tapes.into_iter().map(|desk| async move {
-            let written = desk.call_in(Lane::Consent, |desk| desk.host.record_devices());
+            let written = desk.call_in(Lane::Consent, |desk| desk.host.runs().record_devices());
             let written = tokio::time::timeout(RECORD_TIME, written).await;
             let written = written.unwrap_or_else(|_| Err(locked()));
             if let Err(fault) = &written {

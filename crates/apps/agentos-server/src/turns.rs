@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    CallNames, Conversation, EffectError, ProviderChoice, TurnLimits, TurnSpec, block_on, find_turn_fault,
-    require_session_name,
+    CallNames, Conversation, EffectError, Host, ProviderChoice, TurnLimits, TurnSpec, block_on,
+    find_turn_fault, require_session_name,
 };
 use agentos_ledger::{SessionKey, SessionSettings};
 use axum::http::StatusCode;
@@ -80,7 +80,7 @@ fn take_turn(
     turn: &Arc<OpenTurn>,
 ) -> Result<Option<String>, EffectError> {
     let host = &desk.host;
-    let mut conversation = host.open_conversation(&order.key)?;
+    let mut conversation = host.talk().open_conversation(&order.key)?;
     if order.reads {
         conversation.set_repository(true)?;
     }
@@ -101,7 +101,7 @@ fn take_turn(
 
 /// Returns what the turn asks, and remembers it for the next ones if the person named another one.
 fn choose_model(conversation: &mut Conversation, named: &str) -> Result<ProviderChoice, EffectError> {
-    let host = conversation.host().clone();
+    let host = Host::from(conversation.ground());
     let remembered = conversation.state().settings().model_name();
     let named = Some(named.to_owned()).filter(|named| !named.is_empty());
     let names = CallNames {
@@ -109,10 +109,11 @@ fn choose_model(conversation: &mut Conversation, named: &str) -> Result<Provider
         remembered: remembered.as_deref(),
     };
     let choice = host
+        .providers()
         .read_settings()?
         .complete_for(&host, names, ProviderChoice::default())?;
     // A name with a mistake is not remembered: the turn says what is wrong with it.
-    if named.is_some() && named != remembered && host.is_provider(choice.provider.name()) {
+    if named.is_some() && named != remembered && host.talk().is_provider(choice.provider.name()) {
         let settings = SessionSettings {
             provider: Some(choice.provider.name().to_owned()),
             model: choice.overrides.model.clone(),

@@ -1,33 +1,35 @@
-//! The host: the product without a screen, as every front end uses it.
+//! The host: the product without a screen, with one door to each subject.
 //!
-//! Owns: the environment of a call, the repository of a call, and the observer of notices. Never: prints, reads a terminal, or
-//! outlives its caller.
+//! Owns: the doors. Never: does the work behind them.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use agentos_api::Notice;
-use agentos_machine::MachineMonitor;
+use agentos_calls::Calls;
+use agentos_ground::Ground;
+use agentos_ground::environment::Environment;
+use agentos_ground::notice::HostObserver;
+use agentos_providers::Providers;
+use agentos_runs::Runs;
+use agentos_stories::Stories;
+use agentos_talk::Talk;
 
-use crate::environment::Environment;
-use crate::notice::{HostObserver, SharedObserver, SilentObserver};
-use crate::read_answers::ReadAnswers;
-
-/// The context of calls: an environment, a repository folder, and an observer of notices.
+/// The product for one user: an environment, a repository folder and an observer of notices, with a door for each subject.
 ///
-/// Cheap to clone; every clone has the same context.
+/// | door | subject |
+/// |---|---|
+/// | [`Host::providers`] | models, programs and toolboxes that the user has; settings and keys |
+/// | [`Host::calls`] | single messages to a model, pools, budgets and costs |
+/// | [`Host::stories`] | logs, exports, proofs and states of the repository and the machine |
+/// | [`Host::runs`] | tasks, answers, requests and undo: the only door through which a repository changes |
+/// | [`Host::talk`] | conversations that last, and the tools of agents |
+///
+/// Cheap to clone; every clone has the same context. What belongs to the context itself, such as the notices, is reached directly: a
+/// host can be used wherever its [`Ground`] can.
 #[derive(Debug, Clone)]
 pub struct Host {
-    environment: Arc<Environment>,
-    repository: Option<PathBuf>,
-    /// True if the calls belong to no repository, wherever the current folder is.
-    is_outside: bool,
-    observer: SharedObserver,
-    is_attended: bool,
-    /// Looks at the machine at the side, from the first turn that needs them.
-    monitor: Arc<OnceLock<Option<MachineMonitor>>>,
-    /// Answers about reads of earlier turns.
-    read_answers: ReadAnswers,
+    ground: Ground,
 }
 
 impl Host {
@@ -36,106 +38,86 @@ impl Host {
     #[must_use]
     pub fn new(environment: Environment) -> Self {
         Self {
-            environment: Arc::new(environment),
-            repository: None,
-            is_outside: false,
-            observer: SharedObserver(Arc::new(SilentObserver)),
-            is_attended: false,
-            monitor: Arc::default(),
-            read_answers: ReadAnswers::default(),
+            ground: Ground::new(environment),
         }
     }
 
     /// Chooses the repository around this folder; a relative path is below the current folder. `None` keeps the current folder.
     #[must_use]
-    pub fn with_repository(mut self, folder: Option<PathBuf>) -> Self {
-        self.is_outside = false;
-        self.repository = folder;
-        self
+    pub fn with_repository(self, folder: Option<PathBuf>) -> Self {
+        Self {
+            ground: self.ground.with_repository(folder),
+        }
     }
 
     /// Makes a host whose calls belong to no repository, such as a service's answers for a user who names none.
     #[must_use]
-    pub fn without_repository(mut self) -> Self {
-        self.repository = None;
-        self.is_outside = true;
-        self
+    pub fn without_repository(self) -> Self {
+        Self {
+            ground: self.ground.without_repository(),
+        }
     }
 
     /// Sends notices and records to this observer.
     #[must_use]
-    pub fn with_observer(mut self, observer: Arc<dyn HostObserver>) -> Self {
-        self.observer = SharedObserver(observer);
-        self
+    pub fn with_observer(self, observer: Arc<dyn HostObserver>) -> Self {
+        Self {
+            ground: self.ground.with_observer(observer),
+        }
     }
 
     /// Sets whether a person waits for each call. A repository that another landing locks is reported as locked to a person, who
     /// can decide to try again; without a person, the call waits for its turn.
     #[must_use]
-    pub fn with_person(mut self, is_attended: bool) -> Self {
-        self.is_attended = is_attended;
-        self
-    }
-
-    /// Returns the environment of the calls.
-    #[must_use]
-    pub fn environment(&self) -> &Environment {
-        &self.environment
-    }
-
-    /// Returns the folder in which the repository is looked up.
-    #[must_use]
-    pub fn repository_dir(&self) -> PathBuf {
-        match &self.repository {
-            // `join` keeps an absolute path as it is.
-            Some(dir) => self.environment.cwd.join(dir),
-            None => self.environment.cwd.clone(),
+    pub fn with_person(self, is_attended: bool) -> Self {
+        Self {
+            ground: self.ground.with_person(is_attended),
         }
     }
 
-    /// Returns the folder that the caller named. `None` if it named none.
+    /// Opens the door to the user's providers.
     #[must_use]
-    pub fn named_repository(&self) -> Option<&Path> {
-        self.repository.as_deref()
+    pub fn providers(&self) -> Providers<'_> {
+        Providers::of(&self.ground)
     }
 
-    /// Returns the answers about reads of earlier turns, which all clones share.
-    pub(crate) fn read_answers(&self) -> &ReadAnswers {
-        &self.read_answers
+    /// Opens the door to calls of models.
+    #[must_use]
+    pub fn calls(&self) -> Calls<'_> {
+        Calls::of(&self.ground)
     }
 
-    /// Returns true if the calls belong to no repository.
-    pub(crate) fn is_outside(&self) -> bool {
-        self.is_outside
+    /// Opens the door to what the tape and the repository say.
+    #[must_use]
+    pub fn stories(&self) -> Stories<'_> {
+        Stories::of(&self.ground)
     }
 
-    /// Returns true if a person waits for each call.
-    pub(crate) fn is_attended(&self) -> bool {
-        self.is_attended
+    /// Opens the door to runs.
+    #[must_use]
+    pub fn runs(&self) -> Runs<'_> {
+        Runs::of(&self.ground)
     }
 
-    /// Returns the looks at the machine at the side. `None` before the first turn that needs them.
-    pub(crate) fn monitor(&self) -> Option<&MachineMonitor> {
-        self.monitor.get()?.as_ref()
+    /// Opens the door to conversations.
+    #[must_use]
+    pub fn talk(&self) -> Talk<'_> {
+        Talk::of(&self.ground)
     }
+}
 
-    /// Starts the looks at the machine at the side, once.
-    pub(crate) fn start_monitor(&self, start: impl FnOnce() -> Option<MachineMonitor>) {
-        self.monitor.get_or_init(start);
+impl From<&Ground> for Host {
+    fn from(ground: &Ground) -> Self {
+        Self {
+            ground: ground.clone(),
+        }
     }
+}
 
-    /// Sends a notice to the observer.
-    pub fn notify(&self, notice: Notice) {
-        self.observer.0.on_notice(notice);
-    }
+impl Deref for Host {
+    type Target = Ground;
 
-    /// Returns the observer, to be shared.
-    pub(crate) fn shared_observer(&self) -> SharedObserver {
-        self.observer.clone()
-    }
-
-    /// Returns the observer of notices and records.
-    pub(crate) fn observer(&self) -> &dyn HostObserver {
-        self.observer.0.as_ref()
+    fn deref(&self) -> &Ground {
+        &self.ground
     }
 }

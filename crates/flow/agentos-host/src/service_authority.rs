@@ -9,7 +9,7 @@ use agentos_engine::Cause;
 use agentos_engine::ports::EffectError;
 use agentos_tool::Secret;
 
-use crate::host::Host;
+use crate::Host;
 
 /// Code of errors about the file.
 const CODE: &str = "service-file";

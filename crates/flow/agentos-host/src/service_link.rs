@@ -13,11 +13,11 @@ use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, NetConfig, Request};
 use agentos_tool::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::error::usage_error;
-use crate::host::Host;
-use crate::own_file::write_own_text;
-use crate::runtime::block_on;
-use crate::service_files::ServiceAddress;
+use crate::Host;
+use agentos_ground::error::usage_error;
+use agentos_ground::own_file::write_own_text;
+use agentos_ground::runtime::block_on;
+use agentos_ground::service_files::ServiceAddress;
 
 /// Code of errors about a service that is not found.
 const CODE: &str = "no-service";

@@ -22,17 +22,17 @@ use agentos_profile::{known_model, known_models};
 use agentos_tool::{ExactCost, RunId};
 use tokio::sync::mpsc;
 
-use crate::calls::{CallDesk, KeptModels};
-use crate::chat::ChatCall;
-use crate::chat_report::ChatReport;
-use crate::host::Host;
-use crate::hosted::ModelProcesses;
-use crate::known_tools::read_tools;
-use crate::ledger::{LedgerWriter, TurnLedger};
-use crate::model_name::{ModelName, ModelNames};
-use crate::options::{ProviderChoice, ProviderOverrides};
-use crate::pools::{PoolQuery, PoolTurn};
-use crate::runtime::run_blocking;
+use crate::Host;
+use agentos_calls::calls::{CallDesk, KeptModels};
+use agentos_calls::chat::ChatCall;
+use agentos_calls::chat_report::ChatReport;
+use agentos_calls::hosted::ModelProcesses;
+use agentos_calls::ledger::{LedgerWriter, TurnLedger};
+use agentos_calls::pools::{PoolQuery, PoolTurn};
+use agentos_ground::options::{ProviderChoice, ProviderOverrides};
+use agentos_ground::runtime::run_blocking;
+use agentos_providers::known_tools::read_tools;
+use agentos_providers::model_name::{ModelName, ModelNames};
 pub use side::{SideAnswer, SideCall, TokenCount, estimate_request};
 
 /// Events that wait for a slow client. Then its server waits too.
@@ -208,11 +208,11 @@ impl ServiceModels {
     pub fn list_offered(&self) -> Result<Vec<OfferedModel>, EffectError> {
         let host = &self.host;
         let tools = read_tools(host)?;
-        let settings = host.read_settings()?;
+        let settings = host.providers().read_settings()?;
         let default = settings.default_provider().map(|default| default.provider);
         let mut offered = Vec::new();
         for provider in tools.profiled_names() {
-            let pool = crate::pools::is_pool(&tools, provider);
+            let pool = agentos_calls::pools::is_pool(&tools, provider);
             if !pool && tools.set_up_by(host, provider, default.as_deref()).is_none() {
                 continue;
             }
@@ -248,7 +248,7 @@ impl ServiceModels {
         let tools = read_tools(&self.host)?;
         let named = match name {
             DEFAULT_NAME => {
-                let settings = self.host.read_settings()?;
+                let settings = self.host.providers().read_settings()?;
                 let default = settings.default_provider().ok_or_else(|| unknown_model(name))?;
                 ModelName {
                     provider: default.provider.into(),
@@ -257,7 +257,7 @@ impl ServiceModels {
             }
             _ => {
                 let names = ModelNames::of_tools(&tools);
-                let usual = self.host.read_usual()?;
+                let usual = self.host.providers().read_usual()?;
                 let found = names.split_id(name, usual.as_ref())?;
                 found.unwrap_or_else(|| names.resolve_alias(ModelName::parse(name)))
             }
@@ -272,7 +272,7 @@ impl ServiceModels {
             (_, true) => named,
             (_, false) => return Err(unknown_model(name)),
         };
-        let is_pool = crate::pools::is_pool(&tools, named.provider.name());
+        let is_pool = agentos_calls::pools::is_pool(&tools, named.provider.name());
         let choice = ProviderChoice {
             overrides: ProviderOverrides {
                 model: named.model,

@@ -437,5 +437,8 @@ pub fn complete_choice(
         max_output_tokens,
         ..ProviderChoice::default()
     };
-    app.host.read_settings()?.complete_for(&app.host, named, choice)
+    app.host
+        .providers()
+        .read_settings()?
+        .complete_for(&app.host, named, choice)
 }

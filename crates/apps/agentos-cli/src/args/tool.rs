@@ -380,7 +380,10 @@ impl ProviderFlags {
             provider: self.provider.as_deref(),
             remembered: None,
         };
-        app.host.read_settings()?.complete_for(&app.host, named, choice)
+        app.host
+            .providers()
+            .read_settings()?
+            .complete_for(&app.host, named, choice)
     }
 }
 

@@ -62,7 +62,7 @@ fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId, by_habit: 
     let is_asked = !args.yes && consent == ConsentMode::Person;
     if !args.yes && !is_asked {
         // First, so that a run without an open request is reported as such.
-        app.host.open_request(id)?;
+        app.host.runs().open_request(id)?;
         if !(by_habit && is_allowed(app, id)) {
             return Err(unasked_error(id));
         }
@@ -86,7 +86,7 @@ fn land_request(app: &App, args: &ApproveArgs, id: &str, run: &RunId, by_habit: 
 
 /// Returns true if policy allows the requested change as it would land now. In a conversation without a terminal, policy decides.
 fn is_allowed(app: &App, id: &str) -> bool {
-    match app.host.preview_request(id, &[], None) {
+    match app.host.runs().preview_request(id, &[], None) {
         Ok(PreviewedRequest::Placed(shown)) => shown.decision.effect() == Effect::Allow,
         Ok(PreviewedRequest::Refused(_)) | Err(_) => false,
     }
@@ -101,7 +101,7 @@ fn unasked_error(run: &str) -> EffectError {
 }
 
 fn show_request(app: &App, id: &str) -> Done {
-    let (_, diff) = app.host.open_request(id)?;
+    let (_, diff) = app.host.runs().open_request(id)?;
     // A pipe is given the exact bytes that were judged, so that they can be compared or applied elsewhere.
     let shown = if app.streams.stdout_is_terminal {
         app.print_exact(&app.format_diff(&diff, None))
@@ -114,9 +114,9 @@ fn show_request(app: &App, id: &str) -> Done {
 
 fn list_requests(app: &App, all: bool) -> Done {
     let requests = if all {
-        app.host.all_requests()?
+        app.host.runs().all_requests()?
     } else {
-        app.host.open_requests()?
+        app.host.runs().open_requests()?
     };
     if app.printer.json {
         app.printer
@@ -143,7 +143,10 @@ fn list_requests(app: &App, all: bool) -> Done {
 /// Closes a request permanently.
 pub fn deny_request(app: &App, args: &DenyArgs) -> Done {
     let who = app.host.person_name();
-    let denied = app.host.deny_request(&args.run, &who, args.comment.as_deref())?;
+    let denied = app
+        .host
+        .runs()
+        .deny_request(&args.run, &who, args.comment.as_deref())?;
     app.report_success(
         &format!(
             "run {} was declined; nothing was landed",

@@ -13,14 +13,14 @@ use crate::render;
 /// Does what a verb of `budget` says, and shows the budgets.
 pub fn run_budget(app: &App, verb: &BudgetVerb) -> Done {
     let report = match verb {
-        BudgetVerb::Set(args) => app.host.set_budget(&BudgetSpec {
+        BudgetVerb::Set(args) => app.host.calls().set_budget(&BudgetSpec {
             amount: args.amount.clone(),
             zone: args.zone,
             scope: read_scope(&args.calls)?,
             each: args.calls.each.map(Into::into),
         })?,
-        BudgetVerb::List => app.host.budget_report()?,
-        BudgetVerb::Remove(args) => app.host.remove_budget(
+        BudgetVerb::List => app.host.calls().budget_report()?,
+        BudgetVerb::Remove(args) => app.host.calls().remove_budget(
             args.period.map(Into::into),
             &read_scope(&args.calls)?,
             args.calls.each.map(Into::into),

@@ -58,7 +58,7 @@ fn send_message(app: &App, args: &ChatSendArgs, run: &RunId) -> Done {
         system: args.flags.system.clone(),
         images: args.images.clone(),
     };
-    let mut call = app.host.prepare_chat(&spec, run)?;
+    let mut call = app.host.calls().prepare_chat(&spec, run)?;
     // From here on a signal never ends the program before the cost of the call is on the ledger, also while a write waits.
     let _guard = app.signals.guard_orderly();
     let look = AnswerLook {

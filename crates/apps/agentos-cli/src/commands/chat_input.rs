@@ -2,7 +2,7 @@
 //!
 //! Owns: which way they are read. Never: understands a command.
 
-use agentos_host::{Conversation, EffectError};
+use agentos_host::{Conversation, EffectError, Host};
 
 use crate::app::{App, output_failed};
 #[cfg(unix)]
@@ -50,7 +50,7 @@ impl TalkInput {
         let is_terminal = app.streams.can_ask && app.streams.stdout_is_terminal && app.can_redraw();
         if is_terminal {
             let earlier = conversation.list_prompts(EARLIER).unwrap_or_default();
-            let source = ChatCompletions::new(conversation.host());
+            let source = ChatCompletions::new(&Host::from(conversation.ground()));
             // Without an editor, the terminal's own lines are enough to go on.
             if let Ok(editor) = LineEditor::open(source, earlier) {
                 return Self::Editor {

@@ -22,7 +22,7 @@ use crate::render::chat_export::format_export;
 
 /// Lists the sessions.
 pub fn list_sessions(app: &App, args: &ChatListArgs) -> Done {
-    let list = app.host.list_sessions(args.limit as usize)?;
+    let list = app.host.talk().list_sessions(args.limit as usize)?;
     if !app.printer.json && list.sessions.is_empty() {
         app.printer
             .show_note("there are no sessions yet; `agentos chat` begins one");
@@ -35,6 +35,7 @@ pub fn list_sessions(app: &App, args: &ChatListArgs) -> Done {
 pub fn show_session(app: &App, args: &ChatShowArgs) -> Done {
     let mut story = app
         .host
+        .talk()
         .show_session(&parse_session(app, args.session.as_deref())?)?;
     if args.dropped {
         story.messages.retain(|message| message.is_summarized);
@@ -48,7 +49,7 @@ pub fn show_session(app: &App, args: &ChatShowArgs) -> Done {
 
 /// Finds turns.
 pub fn search_sessions(app: &App, args: &ChatSearchArgs) -> Done {
-    let search = app.host.search_sessions(&args.text, args.limit as usize)?;
+    let search = app.host.talk().search_sessions(&args.text, args.limit as usize)?;
     if !app.printer.json && search.found.is_empty() {
         app.printer.show_note("no turn contains all of these words");
         return Ok(Exit::Done);
@@ -62,7 +63,7 @@ pub fn fork_session(app: &App, args: &ChatForkArgs) -> Done {
         parse_session(app, Some(&args.from))?,
         parse_session(app, Some(&args.to))?,
     );
-    let change = app.host.fork_session(&from, &to)?;
+    let change = app.host.talk().fork_session(&from, &to)?;
     report_change(app, &change)
 }
 
@@ -70,6 +71,7 @@ pub fn fork_session(app: &App, args: &ChatForkArgs) -> Done {
 pub fn clear_session(app: &App, args: &SessionArg) -> Done {
     let change = app
         .host
+        .talk()
         .clear_session(&parse_session(app, args.session.as_deref())?)?;
     report_change(app, &change)
 }
@@ -78,6 +80,7 @@ pub fn clear_session(app: &App, args: &SessionArg) -> Done {
 pub fn delete_session(app: &App, args: &ChatDeleteArgs) -> Done {
     let change = app
         .host
+        .talk()
         .delete_session(&parse_session(app, Some(&args.session))?)?;
     report_change(app, &change)
 }
@@ -86,6 +89,7 @@ pub fn delete_session(app: &App, args: &ChatDeleteArgs) -> Done {
 pub fn title_session(app: &App, args: &ChatTitleArgs) -> Done {
     let change = app
         .host
+        .talk()
         .title_session(&parse_session(app, Some(&args.session))?, &args.title.join(" "))?;
     report_change(app, &change)
 }
@@ -94,6 +98,7 @@ pub fn title_session(app: &App, args: &ChatTitleArgs) -> Done {
 pub fn restore_session(app: &App, args: &SessionArg) -> Done {
     let change = app
         .host
+        .talk()
         .restore_session(&parse_session(app, args.session.as_deref())?)?;
     report_change(app, &change)
 }
@@ -101,7 +106,7 @@ pub fn restore_session(app: &App, args: &SessionArg) -> Done {
 /// Has a model summarize a session.
 pub fn summarize_session(app: &App, args: &ChatSummarizeArgs) -> Done {
     let key = parse_session(app, args.session.as_deref())?;
-    let mut conversation = app.host.open_existing_conversation(&key)?;
+    let mut conversation = app.host.talk().open_existing_conversation(&key)?;
     let remembered = conversation.state().settings().model_name();
     let named = CallNames {
         provider: args.provider.as_deref(),
@@ -122,6 +127,7 @@ pub fn summarize_session(app: &App, args: &ChatSummarizeArgs) -> Done {
 pub fn export_session(app: &App, args: &ChatExportArgs) -> Done {
     let export = app
         .host
+        .talk()
         .export_session(&parse_session(app, args.session.as_deref())?)?;
     match (&args.out, args.format) {
         (Some(file), format) => write_export(app, &export, file, format)?,
@@ -165,7 +171,7 @@ pub fn write_export(
         true => serde_json::to_string_pretty(export).map_err(|error| output_failed(&error.into()))? + "\n",
         false => format_export(export),
     };
-    app.host.write_export(file, &text)?;
+    app.host.talk().write_export(file, &text)?;
     let name = escape::line(&file.display().to_string());
     app.printer
         .show_note(&format!("wrote `{name}`, which only you can read"));

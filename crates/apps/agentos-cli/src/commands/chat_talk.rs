@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use agentos_host::{
-    CallNames, Cause, ChoiceOrigin, Conversation, CostFilter, CostGroup, EffectError, ProviderChoice,
+    CallNames, Cause, ChoiceOrigin, Conversation, CostFilter, CostGroup, EffectError, Host, ProviderChoice,
     SessionState, WindowGauge, find_turn_fault,
 };
 use agentos_ledger::TurnEnd;
@@ -37,6 +37,7 @@ use crate::terminal::screen;
 pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
     let mut conversation = app
         .host
+        .talk()
         .open_conversation(&parse_session(app, args.session.as_deref())?)?;
     let remembered = conversation.state().settings().model_name();
     let mut talk = Talk {
@@ -58,7 +59,7 @@ pub fn talk(app: &App, args: &ChatTalkArgs) -> Done {
     }
     talk.greet(&conversation);
     // While the person types.
-    app.host.start_preload(&talk.choice);
+    app.host.calls().start_preload(&talk.choice);
     app.signals.set_remains("the session stays");
     let mut input = TalkInput::open(app, &conversation);
     let mut last = Exit::Done;
@@ -213,7 +214,7 @@ impl Talk<'_> {
     fn switch_model(&mut self, conversation: &mut Conversation, name: &str) -> Result<(), EffectError> {
         let mut over = self.args.flags.over.clone();
         let before = self.describe_choice();
-        let is_provider = self.app.host.is_provider(name);
+        let is_provider = self.app.host.talk().is_provider(name);
         // The flag named a model for the provider of before.
         over.model = Some(name.to_owned()).filter(|_| !is_provider);
         let named = CallNames {
@@ -332,7 +333,7 @@ impl Talk<'_> {
     /// Returns the context of a verb about the session's repository.
     fn app_of(&self, conversation: &Conversation) -> App {
         App {
-            host: conversation.host().clone(),
+            host: Host::from(conversation.ground()),
             ..self.app.clone()
         }
     }
@@ -355,7 +356,7 @@ impl Talk<'_> {
             session: Some(conversation.key().to_string()),
             ..CostFilter::default()
         };
-        let report = self.app.host.cost_report(CostGroup::Model, &filter)?;
+        let report = self.app.host.calls().cost_report(CostGroup::Model, &filter)?;
         match report.calls {
             0 => self.note("no model was called in this session"),
             _ => self.app.printer.show_note(format_costs(&report).trim_end()),
@@ -381,7 +382,7 @@ impl Talk<'_> {
             "" => format!("{}.md", conversation.key().as_str().replace(':', "-")),
             file => file.to_owned(),
         };
-        let export = self.app.host.export_session(conversation.key())?;
+        let export = self.app.host.talk().export_session(conversation.key())?;
         write_export(self.app, &export, Path::new(&name), None)
     }
 

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use agentos_host::{
-    ChoiceOrigin, Conversation, EffectError, FinishedTurn, ProviderChoice, RunId, SessionState, SummaryEnd,
-    SummarySpec, TurnEvent, TurnLimits, TurnReport, TurnSpec, WindowGauge, block_on, find_turn_fault,
+    ChoiceOrigin, Conversation, EffectError, FinishedTurn, Host, ProviderChoice, RunId, SessionState,
+    SummaryEnd, SummarySpec, TurnEvent, TurnLimits, TurnReport, TurnSpec, WindowGauge, block_on,
+    find_turn_fault,
 };
 use agentos_ledger::{CompressionReceipt, SessionKey, TurnEnd, sum_costs};
 use agentos_model::{ChatEvent, ChatMessage, ThoughtPiece};
@@ -56,7 +57,7 @@ pub fn parse_session(app: &App, name: Option<&str>) -> Result<SessionKey, Effect
 /// Sends one message in a session.
 pub fn send_in_session(app: &App, args: &ChatSendArgs, session: &str) -> Done {
     let key = parse_session(app, Some(session))?;
-    let mut conversation = app.host.open_conversation(&key)?;
+    let mut conversation = app.host.talk().open_conversation(&key)?;
     let remembered = conversation.state().settings().model_name();
     let mut choice = args.flags.complete_choice(app, remembered.as_deref())?;
     agree_to_default(app, &conversation, &mut choice)?;
@@ -140,7 +141,7 @@ pub fn take_turn(
     let stop = Arc::new(Notify::new());
     let _guard = app.signals.guard_turn(&stop);
     let look = AnswerLook {
-        whole: app.host.find_pool(Some(provider.provider.name())).is_ok(),
+        whole: app.host.calls().find_pool(Some(provider.provider.name())).is_ok(),
         ..look
     };
     let mut display = TurnDisplay::new(app, look, Arc::clone(&stop));
@@ -199,7 +200,10 @@ pub fn list_waiting(conversation: &Conversation, shown: &ShownTurn) -> Vec<RunId
     if runs.is_empty() {
         return Vec::new();
     }
-    let open = conversation.host().open_requests().unwrap_or_default();
+    let open = Host::from(conversation.ground())
+        .runs()
+        .open_requests()
+        .unwrap_or_default();
     let waits = |run: &&RunId| open.iter().any(|request| request.run == run.as_str());
     runs.iter().filter(waits).cloned().collect()
 }

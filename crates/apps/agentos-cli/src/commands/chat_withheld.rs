@@ -54,7 +54,7 @@ pub fn share_reads(app: &App, args: &ChatShareArgs) -> Done {
 
 fn open(app: &App, args: &ChatReaderArgs) -> Result<(Conversation, ProviderChoice), EffectError> {
     let key = parse_session(app, args.session.as_deref())?;
-    let conversation = app.host.open_existing_conversation(&key)?;
+    let conversation = app.host.talk().open_existing_conversation(&key)?;
     let named = CallNames {
         provider: Some(&args.provider),
         remembered: None,

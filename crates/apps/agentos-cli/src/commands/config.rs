@@ -36,7 +36,7 @@ pub fn choose_default(app: &App, name: Option<&str>, model: Option<&str>) -> Don
     let Some(name) = name else {
         return show_default(app);
     };
-    let chosen = app.host.use_provider(name, model)?;
+    let chosen = app.host.providers().use_provider(name, model)?;
     let sentence = format!(
         "tasks that name no provider now use {}",
         escape::line(&render::config::describe_default(&chosen))
@@ -49,7 +49,7 @@ pub fn choose_default(app: &App, name: Option<&str>, model: Option<&str>) -> Don
         },
     )?;
     // A variable of the shell takes precedence over the file, so the command would seem to have no effect.
-    let active = app.host.read_settings()?.default_provider();
+    let active = app.host.providers().read_settings()?.default_provider();
     if let Some(active) = active.filter(|active| *active != chosen) {
         let text = render::config::describe_default(&active);
         app.printer
@@ -59,7 +59,7 @@ pub fn choose_default(app: &App, name: Option<&str>, model: Option<&str>) -> Don
 }
 
 fn show_default(app: &App) -> Done {
-    let chosen = app.host.read_settings()?.default_provider();
+    let chosen = app.host.providers().read_settings()?.default_provider();
     let sentence = match &chosen {
         Some(chosen) => render::config::describe_default(chosen),
         None => {
@@ -98,7 +98,7 @@ pub fn edit_settings(app: &App, args: &ConfigArgs) -> Done {
 }
 
 fn list_settings(app: &App, args: &ConfigListArgs) -> Done {
-    let report = app.host.settings_report(None)?;
+    let report = app.host.providers().settings_report(None)?;
     if app.printer.json {
         return print_report(app, &report);
     }
@@ -108,7 +108,7 @@ fn list_settings(app: &App, args: &ConfigListArgs) -> Done {
 }
 
 fn get_setting(app: &App, args: &ConfigGetArgs) -> Done {
-    let report = app.host.settings_report(Some(&args.key))?;
+    let report = app.host.providers().settings_report(Some(&args.key))?;
     if app.printer.json {
         return print_report(app, &report);
     }
@@ -129,8 +129,8 @@ fn get_setting(app: &App, args: &ConfigGetArgs) -> Done {
 }
 
 fn set_setting(app: &App, args: &ConfigSetArgs) -> Done {
-    app.host.set_setting(&args.key, &args.value)?;
-    let report = app.host.settings_report(Some(&args.key))?;
+    app.host.providers().set_setting(&args.key, &args.value)?;
+    let report = app.host.providers().settings_report(Some(&args.key))?;
     let origin = report.settings.first().and_then(|set| set.origin.clone());
     let origin = origin.unwrap_or_default();
     let sentence = format!("set `{}` ({})", args.key, escape::line(&origin));
@@ -138,17 +138,17 @@ fn set_setting(app: &App, args: &ConfigSetArgs) -> Done {
 }
 
 fn unset_setting(app: &App, args: &ConfigUnsetArgs) -> Done {
-    let was_set = app.host.unset_setting(&args.key)?;
+    let was_set = app.host.providers().unset_setting(&args.key)?;
     let sentence = if was_set {
         format!("removed `{}` from your settings", args.key)
     } else {
         format!("`{}` was not set in your settings file", args.key)
     };
-    app.report_success(&sentence, &app.host.settings_report(Some(&args.key))?)
+    app.report_success(&sentence, &app.host.providers().settings_report(Some(&args.key))?)
 }
 
 fn print_path(app: &App) -> Done {
-    let file = app.host.settings_path()?.display().to_string();
+    let file = app.host.providers().settings_path()?.display().to_string();
     if app.printer.json {
         app.printer.write_json(&SettingsFile { version: 1, file })
     } else {

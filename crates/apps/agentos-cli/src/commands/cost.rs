@@ -18,7 +18,7 @@ pub fn show_costs(app: &App, args: &CostArgs) -> Done {
         provider: args.provider.clone(),
         session: None,
     };
-    let report = app.host.cost_report(args.by.into(), &filter)?;
+    let report = app.host.calls().cost_report(args.by.into(), &filter)?;
     if app.printer.json {
         app.printer
             .write_json(&report)
@@ -38,7 +38,7 @@ pub fn show_costs(app: &App, args: &CostArgs) -> Done {
 
 /// Makes the ledger's database again.
 pub fn rebuild_store(app: &App) -> Done {
-    let report = app.host.rebuild_store()?;
+    let report = app.host.calls().rebuild_store()?;
     if app.printer.json {
         app.printer
             .write_json(&report)

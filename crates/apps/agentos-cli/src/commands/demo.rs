@@ -106,6 +106,7 @@ impl Demo<'_> {
         let handle = self
             .app
             .host
+            .runs()
             .start_run(RunSpec::new(SessionOptions::default(), work))?;
         let outcome = self.app.outcome_of(block_on(handle.outcome())??)?;
         self.print_text(&render::outcome::format_outcome(
@@ -123,7 +124,7 @@ impl Demo<'_> {
             "5  The evidence: every step above, including the refusals, on one hash-chained tape",
             "",
         )?;
-        let [whole, spoiled] = self.app.host.drill_evidence(SPOILED_BYTE)?;
+        let [whole, spoiled] = self.app.host.stories().drill_evidence(SPOILED_BYTE)?;
         self.print_text(&render::evidence::format_verification(
             &whole,
             EvidencePlace::Copy,

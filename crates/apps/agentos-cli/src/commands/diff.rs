@@ -15,7 +15,7 @@ use crate::render::report::format_report;
 /// Runs the verb.
 pub fn normalize_diff(app: &App, args: &NormalizeArgs) -> Done {
     let answer = input::read_answer(app, &args.file)?;
-    match app.host.normalize_answer(&answer, &args.base)? {
+    match app.host.runs().normalize_answer(&answer, &args.base)? {
         Ok(found) => print_diff(app, &found),
         Err(refused) => show_refusal(app, &refused),
     }

@@ -12,7 +12,7 @@ use crate::terminal::working::WorkDisplay;
 pub fn run_checks(app: &App, args: &DoctorArgs) -> Done {
     let mut report = {
         let _working = WorkDisplay::start_on(app, "checking");
-        app.host.check_setup(args.offline)?
+        app.host.stories().check_setup(args.offline)?
     };
     for check in &mut report.checks {
         check.fix = word_hint(check.fix.as_deref(), &check.next);

@@ -16,7 +16,7 @@ use crate::terminal::working::WorkDisplay;
 
 /// Lists the runs.
 pub fn list_runs(app: &App, args: &EvidenceListArgs) -> Done {
-    let mut runs = app.host.list_runs()?;
+    let mut runs = app.host.stories().list_runs()?;
     // An empty repository and a filter without a match need different advice, and after filtering they look the same.
     let any = !runs.is_empty();
     let since = args.since.as_deref().map(parse_since).transpose()?;
@@ -81,7 +81,7 @@ fn passes_filters(run: &RunSummary, args: &EvidenceListArgs, since: Option<&str>
 
 /// Shows the records of one run.
 pub fn show_run(app: &App, args: &EvidenceShowArgs) -> Done {
-    let (run, records) = app.host.run_records(args.run.as_deref())?;
+    let (run, records) = app.host.stories().run_records(args.run.as_deref())?;
     if app.printer.json {
         let shown = RunRecords {
             version: 1,
@@ -102,7 +102,7 @@ pub fn show_run(app: &App, args: &EvidenceShowArgs) -> Done {
 pub fn show_stats(app: &App) -> Done {
     let report = StatsReport {
         version: 1,
-        providers: app.host.run_stats()?,
+        providers: app.host.stories().run_stats()?,
     };
     if app.printer.json {
         app.printer.write_json(&report)
@@ -147,7 +147,7 @@ pub fn verify_evidence(app: &App, args: &EvidenceVerifyArgs) -> Done {
     };
     let mut report = {
         let _working = WorkDisplay::start_on(app, "verifying the evidence");
-        app.host.verify_evidence(&spec)?
+        app.host.stories().verify_evidence(&spec)?
     };
     if app.printer.quiet && !app.printer.json {
         report.notes.clear();

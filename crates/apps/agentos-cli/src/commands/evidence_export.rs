@@ -26,7 +26,9 @@ pub fn export_evidence(app: &App, args: &EvidenceExportArgs) -> Done {
             page: &layout,
             check_command: &check_command,
         };
-        app.host.export_evidence(&args.out, args.redact, layout)?
+        app.host
+            .stories()
+            .export_evidence(&args.out, args.redact, layout)?
     };
     if report.signed_by.is_none() {
         app.printer.show_note(

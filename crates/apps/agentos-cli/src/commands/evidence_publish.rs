@@ -16,7 +16,7 @@ pub fn publish_evidence(app: &App, args: &EvidencePublishArgs) -> Done {
             remote: args.remote.clone(),
             has_texts: args.full,
         };
-        app.host.publish_evidence(&spec)?
+        app.host.stories().publish_evidence(&spec)?
     };
     if report.signed_by.is_none() {
         app.printer.show_note(

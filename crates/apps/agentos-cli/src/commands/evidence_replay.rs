@@ -17,11 +17,12 @@ pub fn replay_runs(app: &App, args: &EvidenceReplayArgs) -> Done {
     let wanted = match (&args.run, args.all) {
         (_, true) => None,
         (Some(run), false) => Some(run.clone()),
-        (None, false) => Some(app.host.newest_run()?),
+        (None, false) => Some(app.host.stories().newest_run()?),
     };
     let report = {
         let working = WorkDisplay::start_on(app, "replaying runs");
         app.host
+            .stories()
             .replay_runs(wanted.as_deref(), &|| working.count_step())?
     };
     if app.printer.json {

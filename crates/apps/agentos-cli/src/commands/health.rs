@@ -41,7 +41,7 @@ pub fn check_health(app: &App, args: &HealthArgs) -> Done {
         probes_tools: args.probe_tools,
         saves: args.save,
     };
-    let providers = app.host.watch_health(spec.clone())?;
+    let providers = app.host.calls().watch_health(spec.clone())?;
     match args.watch {
         Some(seconds) => watch_health(app, &spec, &providers, Duration::from_secs(seconds)),
         None => match check_once(app, args, &providers)? {

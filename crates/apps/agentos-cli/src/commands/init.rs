@@ -28,7 +28,7 @@ pub fn init_repository(app: &App, args: &InitArgs, run: &RunId) -> Done {
     };
     let mut report = {
         let _working = WorkDisplay::start_on(app, "asking providers");
-        app.host.propose_init(&spec)?
+        app.host.runs().propose_init(&spec)?
     };
     let preset = choose_preset(app, args, &mut report)?;
     if !app.printer.json {
@@ -88,7 +88,7 @@ fn offer_default(app: &App, args: &InitArgs, report: &InitReport) -> Result<(), 
     let Some(provider) = report.provider.as_deref() else {
         return Ok(());
     };
-    if app.host.read_settings()?.default_provider().is_some() {
+    if app.host.providers().read_settings()?.default_provider().is_some() {
         return Ok(());
     }
     let name = escape::line(provider);
@@ -121,7 +121,7 @@ fn offer_default(app: &App, args: &InitArgs, report: &InitReport) -> Result<(), 
 
 /// Adds the server that was found to the user's own providers, which finds out its kind, wire and window.
 fn add_found(app: &App, found: &FoundServer, model: Option<&str>, provider: &str) -> Result<(), EffectError> {
-    match block_on(app.host.add_found_server(found, model))? {
+    match block_on(app.host.providers().add_found_server(found, model))? {
         Ok(Some(added)) => {
             app.printer.show_note(&format!("  {}", describe_server(&added)));
             Ok(())
@@ -139,7 +139,7 @@ fn add_found(app: &App, found: &FoundServer, model: Option<&str>, provider: &str
 }
 
 fn set_default(app: &App, provider: &str) -> Result<(), EffectError> {
-    let chosen = app.host.use_provider(provider, None)?;
+    let chosen = app.host.providers().use_provider(provider, None)?;
     let text = escape::line(&render::config::describe_default(&chosen));
     app.printer
         .show_note(&format!("  tasks that name no provider now use {text}"));
@@ -181,7 +181,7 @@ fn describe_preset(app: &App, preset: PresetArg) -> String {
         PresetArg::Team => {
             // The branches that the preset names. On another branch the real one would be wrong.
             let known = ["main", "master", "trunk"];
-            let status = app.host.read_status().ok();
+            let status = app.host.stories().read_status().ok();
             let branch = status.and_then(|status| status.repository).and_then(|found| found.branch);
             let branch = branch.filter(|name| known.contains(&name.as_str()));
             let branch = branch.unwrap_or_else(|| "main, master and trunk".to_owned());

@@ -19,7 +19,7 @@ pub fn show_log(app: &App, args: &LogArgs) -> Done {
         provider: args.provider.clone(),
         results: wanted_results(args),
     };
-    let log = app.host.run_log(&filter, args.limit as usize)?;
+    let log = app.host.stories().run_log(&filter, args.limit as usize)?;
     if app.printer.json {
         app.printer
             .write_json(&log)

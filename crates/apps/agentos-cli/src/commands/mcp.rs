@@ -24,7 +24,7 @@ fn serve_tools(app: &App, args: &McpArgs) -> Done {
         ..SessionOptions::default()
     };
     // Now and not with the first call, so that an agent's user learns at the start that there is no repository here.
-    app.host.open_requests()?;
+    app.host.runs().open_requests()?;
     serve_stdio(app.host.clone(), session).map_err(|error| usage_error(error.to_string()))?;
     Ok(Exit::Done)
 }

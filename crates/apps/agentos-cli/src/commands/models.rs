@@ -27,7 +27,7 @@ pub fn print_models(app: &App, args: &ModelsListArgs) -> Done {
         (false, true) => ModelChoice::All,
         (false, false) => ModelChoice::BuiltIn,
     };
-    let mut list = app.host.list_models(choice)?;
+    let mut list = app.host.calls().list_models(choice)?;
     let words = |of: fn(&ListedModel) -> &str| {
         let mut all: Vec<&str> = list.models.iter().map(of).collect();
         all.sort_unstable();
@@ -50,7 +50,7 @@ pub fn print_models(app: &App, args: &ModelsListArgs) -> Done {
 fn print_available(app: &App, args: &ModelsListArgs) -> Done {
     let seen = {
         let _working = WorkDisplay::start_on(app, "asking providers");
-        let asked = app.host.list_available(args.provider.as_deref());
+        let asked = app.host.calls().list_available(args.provider.as_deref());
         block_on(app.signals.unless_stopped(asked))?
     };
     let Some(list) = seen else {
@@ -105,8 +105,8 @@ fn print_list(app: &App, args: &ModelsListArgs, list: &ModelList) -> Done {
 
 /// Shows one model.
 pub fn show_model(app: &App, args: &ModelsShowArgs) -> Done {
-    let Some(found) = app.host.find_model(&args.model)? else {
-        let hint = match app.host.nearest_model(&args.model)? {
+    let Some(found) = app.host.calls().find_model(&args.model)? else {
+        let hint = match app.host.calls().nearest_model(&args.model)? {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "`agentos models list --all` shows the known models; `agentos tool health` shows a server's models"
                 .to_owned(),
@@ -127,7 +127,7 @@ pub fn add_model(app: &App, args: &ModelsAddArgs) -> Done {
     if args.id.contains("://") {
         return add_server(app, args);
     }
-    let changed = app.host.add_model(UserModel::from(args))?;
+    let changed = app.host.providers().add_model(UserModel::from(args))?;
     let verb = match changed.replaced {
         true => "replaced",
         false => "added",
@@ -161,7 +161,7 @@ fn add_server(app: &App, args: &ModelsAddArgs) -> Done {
     };
     let asked = {
         let _working = WorkDisplay::start_on(app, "asking the server");
-        let added = app.host.add_server(&spec);
+        let added = app.host.providers().add_server(&spec);
         block_on(app.signals.unless_stopped(added))?
     };
     let Some(added) = asked else {
@@ -195,7 +195,7 @@ pub fn describe_server(added: &AddedServer) -> String {
 
 /// Removes a model that the user added.
 pub fn remove_model(app: &App, args: &ModelsRemoveArgs) -> Done {
-    let changed = app.host.remove_model(&args.id)?;
+    let changed = app.host.providers().remove_model(&args.id)?;
     app.report_success(&describe_change("removed", &changed), &changed)
 }
 
@@ -209,7 +209,10 @@ fn describe_change(verb: &str, changed: &ChangedModel) -> String {
 
 /// Imports a table of models.
 pub fn import_models(app: &App, args: &ModelsImportArgs) -> Done {
-    let report = app.host.import_models(&args.file, args.provider.as_deref())?;
+    let report = app
+        .host
+        .providers()
+        .import_models(&args.file, args.provider.as_deref())?;
     if app.printer.json {
         app.printer
             .write_json(&report)
@@ -254,7 +257,7 @@ pub fn change_memory(app: &App, args: &ModelMemoryArgs, action: ModelAction) -> 
     };
     let done = {
         let _working = WorkDisplay::start_on(app, "waiting for the server");
-        block_on(app.signals.unless_stopped(app.host.change_model(&spec)))?
+        block_on(app.signals.unless_stopped(app.host.calls().change_model(&spec)))?
     };
     let Some(report) = done else {
         return Ok(app.show_stopped("the server may go on with what was requested"));

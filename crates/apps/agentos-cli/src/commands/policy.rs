@@ -57,7 +57,7 @@ pub fn explain_decision(app: &App, args: &JudgeArgs) -> Done {
 
 /// Shows the number of examples in each file. Loading the rules already tested them.
 pub fn test_rules(app: &App, args: &RulesArgs) -> Done {
-    let tested = count_examples(&app.host.active_rules(&args.into())?);
+    let tested = count_examples(&app.host.runs().active_rules(&args.into())?);
     if app.printer.json {
         app.printer
             .write_json(&tested)
@@ -72,7 +72,7 @@ pub fn test_rules(app: &App, args: &RulesArgs) -> Done {
 
 /// Shows advice about the rules. Always exits with 0, because advice is not a failure.
 pub fn lint_rules(app: &App, args: &RulesArgs) -> Done {
-    let advice = app.host.active_rules(&args.into())?.lint();
+    let advice = app.host.runs().active_rules(&args.into())?.lint();
     if app.printer.json {
         app.printer
             .write_json(&PolicyLint { version: 1, advice })
@@ -88,7 +88,7 @@ pub fn lint_rules(app: &App, args: &RulesArgs) -> Done {
 
 /// Shows every active rule.
 pub fn show_active_rules(app: &App, args: &ShowArgs) -> Done {
-    let set = app.host.active_rules(&(&args.rules).into())?;
+    let set = app.host.runs().active_rules(&(&args.rules).into())?;
     if app.printer.json {
         app.printer
             .write_json(&show_rules(&set))
@@ -149,7 +149,7 @@ fn judge_change(app: &App, args: &JudgeArgs) -> Result<Judgement, agentos_host::
         (None, None, Some(file)) => Some(JudgeSubject::Answer(input::read_answer(app, file)?)),
         (None, None, None) => None,
     };
-    app.host.judge_subject(&JudgeSpec {
+    app.host.runs().judge_subject(&JudgeSpec {
         rules: (&args.rules).into(),
         subject,
         provider: args.provider.clone(),

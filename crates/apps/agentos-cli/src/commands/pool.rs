@@ -23,7 +23,7 @@ pub fn run_pool_verb(app: &App, verb: &PoolVerb) -> Done {
         PoolVerb::Stats(args) => show_statistics(app, args),
         PoolVerb::Add(args) => add_member(app, args),
         PoolVerb::Remove(args) => {
-            let pools = app.host.remove_pool_member(&args.pool, &args.alias)?;
+            let pools = app.host.calls().remove_pool_member(&args.pool, &args.alias)?;
             show_report(app, &pools, || pool::format_pools(&pools))
         }
         PoolVerb::Import(args) => import_pool(app, args),
@@ -32,7 +32,7 @@ pub fn run_pool_verb(app: &App, verb: &PoolVerb) -> Done {
 }
 
 fn list_pools(app: &App) -> Done {
-    let list = app.host.list_pools()?;
+    let list = app.host.calls().list_pools()?;
     if list.pools.is_empty() && !app.printer.json {
         app.printer.show_note(
             "there is no pool of models; `agentos pool add POOL MODEL` makes one, and so does `agentos pool import FILE`",
@@ -53,8 +53,8 @@ fn select_member(app: &App, args: &PoolSelectArgs) -> Done {
         context_chars: args.context_size,
         time: None,
     };
-    let name = app.host.find_pool(args.name.pool.as_deref())?;
-    let choice = app.host.choose_member(&name, &query)?;
+    let name = app.host.calls().find_pool(args.name.pool.as_deref())?;
+    let choice = app.host.calls().choose_member(&name, &query)?;
     show_report(app, &choice, || pool::format_choice(&choice))?;
     if choice.alias.is_some() {
         return Ok(Exit::Done);
@@ -64,10 +64,13 @@ fn select_member(app: &App, args: &PoolSelectArgs) -> Done {
 }
 
 fn detect_abilities(app: &App, args: &PoolNameArgs) -> Done {
-    let name = app.host.find_pool(args.pool.as_deref())?;
+    let name = app.host.calls().find_pool(args.pool.as_deref())?;
     let seen = {
         let _working = WorkDisplay::start_on(app, "asking providers");
-        block_on(app.signals.unless_stopped(app.host.detect_abilities(&name)))?
+        block_on(
+            app.signals
+                .unless_stopped(app.host.calls().detect_abilities(&name)),
+        )?
     };
     let Some(report) = seen else {
         return Ok(app.show_stopped("nothing was written"));
@@ -77,14 +80,14 @@ fn detect_abilities(app: &App, args: &PoolNameArgs) -> Done {
 }
 
 fn show_statistics(app: &App, args: &PoolStatsArgs) -> Done {
-    let name = app.host.find_pool(args.name.pool.as_deref())?;
+    let name = app.host.calls().find_pool(args.name.pool.as_deref())?;
     let since = args.since.as_deref().map(parse_since).transpose()?;
-    let report = app.host.pool_statistics(&name, since.as_deref())?;
+    let report = app.host.calls().pool_statistics(&name, since.as_deref())?;
     show_report(app, &report, || pool::format_statistics(&report))
 }
 
 fn add_member(app: &App, args: &PoolAddArgs) -> Done {
-    let pools = app.host.add_pool_member(&PoolMemberSpec {
+    let pools = app.host.calls().add_pool_member(&PoolMemberSpec {
         pool: args.pool.clone(),
         model: args.model.clone(),
         alias: args.alias.clone(),
@@ -102,7 +105,7 @@ fn import_pool(app: &App, args: &PoolImportArgs) -> Done {
         may_replace: args.replace,
         zone: args.zone,
     };
-    let report = app.host.import_pool(&spec)?;
+    let report = app.host.calls().import_pool(&spec)?;
     match app.printer.json {
         true => app
             .printer
@@ -118,7 +121,7 @@ fn import_pool(app: &App, args: &PoolImportArgs) -> Done {
 }
 
 fn replay_choice(app: &App, args: &PoolReplayArgs) -> Done {
-    let report = app.host.replay_choices(&args.record)?;
+    let report = app.host.calls().replay_choices(&args.record)?;
     show_report(app, &report, || pool::format_replay(&report))?;
     if report.differences.is_empty() {
         return Ok(Exit::Done);

@@ -23,16 +23,22 @@ struct CreatedProfile<'a> {
 /// Runs the verb.
 pub fn create_profile(app: &App, args: &ProfileInitArgs) -> Done {
     let provider = &args.provider;
-    let path = app.host.new_profile_path(provider, args.force || args.print)?;
+    let path = app
+        .host
+        .providers()
+        .new_profile_path(provider, args.force || args.print)?;
     // Everything is composed before anything is written, so that a wrong value leaves no file.
-    let text = app.host.compose_profile(&collect_values(app, args)?)?;
+    let text = app
+        .host
+        .providers()
+        .compose_profile(&collect_values(app, args)?)?;
     if args.print {
         app.printer
             .write_data(&text)
             .map_err(|error| output_failed(&error))?;
         return Ok(Exit::Done);
     }
-    app.host.save_profile(&path, &text)?;
+    app.host.providers().save_profile(&path, &text)?;
     let shown = path.display().to_string();
     let sentence = format!(
         "created {}\n  next: agentos tool health -p {provider}",
@@ -50,7 +56,7 @@ pub fn create_profile(app: &App, args: &ProfileInitArgs) -> Done {
 
 /// Combines the flags with answers from the person at the terminal to what the flags leave open.
 fn collect_values(app: &App, args: &ProfileInitArgs) -> Result<NewProfile, EffectError> {
-    let usual = app.host.profile_defaults(&args.provider)?;
+    let usual = app.host.providers().profile_defaults(&args.provider)?;
     let base_url = match (&args.base_url, &usual.base_url) {
         (Some(url), _) => Some(url.clone()),
         (None, usual) => ask_value(app, "address of the service", usual.as_deref())?,

@@ -12,7 +12,7 @@ use crate::terminal::follow::{follow_run, review_mode};
 
 /// Runs the verb.
 pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
-    let (mut task, session) = app.host.plan_retry(&RetrySpec {
+    let (mut task, session) = app.host.runs().plan_retry(&RetrySpec {
         run: args.run.clone(),
         remark: args.remark.clone(),
         provider: args.provider.as_deref().map(ModelName::parse),
@@ -21,7 +21,11 @@ pub fn retry_run(app: &App, args: &RetryArgs, run: &RunId) -> Done {
         message: args.target.message.clone(),
         partial: args.target.partial,
     })?;
-    task.check = choose_check(&args.check, task.check.take(), &app.host.read_settings()?)?;
+    task.check = choose_check(
+        &args.check,
+        task.check.take(),
+        &app.host.providers().read_settings()?,
+    )?;
     // The files are further ones: a run that searched for its files searches again.
     if task.files.is_empty() && task.context.is_none() && !args.files.is_empty() {
         task.context = Some(ContextMode::Auto);

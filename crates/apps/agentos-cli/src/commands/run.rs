@@ -44,7 +44,7 @@ pub fn run_task(app: &App, args: &RunArgs, run: &RunId) -> Done {
 }
 
 fn task_spec(app: &App, args: &RunArgs) -> Result<TaskSpec, EffectError> {
-    let settings = app.host.read_settings()?;
+    let settings = app.host.providers().read_settings()?;
     let attempts = args.attempts.map(u64::from);
     Ok(TaskSpec {
         // First, so that a missing provider is reported before standard input is waited for.
@@ -110,7 +110,7 @@ fn print_prompt(app: &App, task: &TaskSpec) -> Done {
     refuse_json(app)?;
     let prompt = {
         let _working = WorkDisplay::start_on(app, "searching the repository");
-        app.host.preview_prompt(task)?
+        app.host.runs().preview_prompt(task)?
     };
     print_text(app, RunText::Prompt, prompt.as_bytes())
 }
@@ -119,7 +119,7 @@ fn print_prompt(app: &App, task: &TaskSpec) -> Done {
 fn show_context(app: &App, task: &TaskSpec) -> Done {
     let found = {
         let _working = WorkDisplay::start_on(app, "searching the repository");
-        app.host.find_context(task)?
+        app.host.runs().find_context(task)?
     };
     if app.printer.json {
         app.printer.write_json(&found)

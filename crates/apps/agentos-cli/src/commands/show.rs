@@ -20,10 +20,10 @@ pub fn show_run(app: &App, args: &ShowArgs) -> Done {
         refuse_json(app)?;
     }
     if args.context {
-        return print_context(app, &app.host.run_context(run)?);
+        return print_context(app, &app.host.stories().run_context(run)?);
     }
     if args.output {
-        return print_output(app, &app.host.run_output(run)?);
+        return print_output(app, &app.host.stories().run_output(run)?);
     }
     let wanted = match (args.answer, args.prompt, args.diff) {
         (true, _, _) => Some(RunText::Answer),
@@ -32,9 +32,9 @@ pub fn show_run(app: &App, args: &ShowArgs) -> Done {
         (false, false, false) => None,
     };
     if let Some(wanted) = wanted {
-        return print_text(app, wanted, &app.host.run_text(run, wanted)?);
+        return print_text(app, wanted, &app.host.stories().run_text(run, wanted)?);
     }
-    let story = app.host.run_story(run)?;
+    let story = app.host.stories().run_story(run)?;
     if app.printer.json {
         app.printer.write_json(&story)
     } else {

@@ -44,14 +44,14 @@ pub fn sign_in(app: &App, args: &AuthSignInArgs) -> Done {
         limit: Duration::from_secs(args.timeout),
     };
     let work = async {
-        let mut attempt = app.host.begin_sign_in(spec).await?;
+        let mut attempt = app.host.providers().begin_sign_in(spec).await?;
         app.printer.show_note(&describe_attempt(&attempt));
         // Even with `--quiet`, and in one line: without the address nobody could go on.
         last_line::print(&escape::line(attempt.address().expose()));
         if !args.no_browser {
-            app.host.open_sign_in(&mut attempt)?;
+            app.host.providers().open_sign_in(&mut attempt)?;
         }
-        app.host.finish_sign_in(attempt).await
+        app.host.providers().finish_sign_in(attempt).await
     };
     let done = block_on(app.signals.unless_stopped(work))?;
     // Dropping the work has closed the port and removed the page.

@@ -39,7 +39,7 @@ pub fn show_status(app: &App) -> Done {
 
 /// Shows the status with the machine, once or repeatedly.
 pub fn show_machine(app: &App, args: &StatusArgs) -> Done {
-    let mut machine = app.host.watch_machine()?;
+    let mut machine = app.host.calls().watch_machine()?;
     if let Some(seconds) = args.watch {
         return watch_machine(app, &mut machine, Duration::from_secs(seconds));
     }
@@ -88,7 +88,7 @@ fn watch_machine(app: &App, machine: &mut MachineWatch, pause: Duration) -> Done
 
 /// Reads the status with its steps worded as commands.
 fn read_worded(app: &App) -> Result<StatusReport, EffectError> {
-    let mut report = app.host.read_status()?;
+    let mut report = app.host.stories().read_status()?;
     let obstacles = [
         report
             .repository

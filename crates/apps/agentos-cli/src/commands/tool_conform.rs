@@ -16,7 +16,7 @@ pub fn check_conformance(app: &App, args: &ConformArgs) -> Done {
         readable: args.readable.clone(),
         ..ProgramOptions::default()
     };
-    let report = app.host.check_conformance(&program, args.timeout)?;
+    let report = app.host.runs().check_conformance(&program, args.timeout)?;
     let shown = if app.printer.json {
         app.printer.write_json(&report)
     } else {

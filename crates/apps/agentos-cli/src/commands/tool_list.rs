@@ -12,7 +12,7 @@ use crate::render::format_columns;
 
 /// Runs the verb.
 pub fn list_providers(app: &App) -> Done {
-    let list = app.host.list_providers()?;
+    let list = app.host.calls().list_providers()?;
     if app.printer.json {
         app.printer
             .write_json(&list)

@@ -28,7 +28,7 @@ pub fn trust_toolbox(app: &App, args: &TrustArgs) -> Done {
     }
     let review = {
         let _work = WorkDisplay::start_on(app, "asking the toolbox for its tools");
-        block_on(app.host.review_toolbox(name))??
+        block_on(app.host.providers().review_toolbox(name))??
     };
     if let Some(sha256) = &args.accept {
         return accept_review(app, &review, sha256);
@@ -73,7 +73,7 @@ fn accept_review(app: &App, review: &ToolboxReview, sha256: &str) -> Done {
 }
 
 fn record_trust(app: &App, review: &ToolboxReview) -> Done {
-    app.host.trust_toolbox(review)?;
+    app.host.providers().trust_toolbox(review)?;
     let trusted = ToolboxReview {
         trust: ToolboxTrust::Trusted,
         changes: Vec::new(),
@@ -86,7 +86,7 @@ fn record_trust(app: &App, review: &ToolboxReview) -> Done {
 
 fn forget_toolbox(app: &App, name: &str) -> Done {
     let shown = escape::line(name);
-    let sentence = match app.host.forget_toolbox(name)? {
+    let sentence = match app.host.providers().forget_toolbox(name)? {
         true => format!("the tools of `{shown}` are not offered any more"),
         false => format!("you did not trust the tools of `{shown}`"),
     };

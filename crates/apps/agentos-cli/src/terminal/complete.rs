@@ -114,7 +114,9 @@ fn without_git_dir(mut found: Vec<CompletionCandidate>) -> Vec<CompletionCandida
 }
 
 fn list_branches() -> Vec<CompletionCandidate> {
-    let names = open_host().map(|host| host.branch_names()).unwrap_or_default();
+    let names = open_host()
+        .map(|host| host.stories().branch_names())
+        .unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
@@ -127,7 +129,7 @@ fn list_model_ids() -> Vec<CompletionCandidate> {
 
 /// Returns the ids of the models that the user added.
 fn list_own_models() -> Vec<CompletionCandidate> {
-    let ids = open_host().and_then(|host| host.own_model_ids().ok());
+    let ids = open_host().and_then(|host| host.providers().own_model_ids().ok());
     let ids = ids.unwrap_or_default();
     ids.into_iter().map(CompletionCandidate::new).collect()
 }
@@ -184,7 +186,7 @@ fn list_providers(typed: &OsStr) -> Vec<CompletionCandidate> {
     let names = match typed.contains('/') {
         true => known_models().iter().map(|model| model.id.to_owned()).collect(),
         false => open_host()
-            .and_then(|host| host.provider_names().ok())
+            .and_then(|host| host.calls().provider_names().ok())
             .unwrap_or_default(),
     };
     names
@@ -203,7 +205,7 @@ fn list_policies(typed: &OsStr) -> Vec<CompletionCandidate> {
         .complete(typed);
     let Some(host) = open_host() else { return found };
     let begun = typed.to_string_lossy();
-    let files = host.policy_files();
+    let files = host.runs().policy_files();
     let cwd = &host.environment().cwd;
     let shown = files.iter().map(|file| file.strip_prefix(cwd).unwrap_or(file));
     let fitting = shown.filter(|file| file.to_string_lossy().starts_with(&*begun));
@@ -230,7 +232,7 @@ fn list_landed(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 fn newest_runs() -> Vec<LoggedRun> {
     open_host()
-        .map(|host| host.newest_runs(MOST_RUNS))
+        .map(|host| host.stories().newest_runs(MOST_RUNS))
         .unwrap_or_default()
 }
 

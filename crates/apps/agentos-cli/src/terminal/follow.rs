@@ -49,7 +49,11 @@ impl App {
             return;
         }
         // The tape holds the change, also if a tool made it. If the change cannot be read, the outcome is still shown.
-        if let Ok(diff) = self.host.run_text(Some(outcome.run.as_str()), RunText::Diff) {
+        if let Ok(diff) = self
+            .host
+            .stories()
+            .run_text(Some(outcome.run.as_str()), RunText::Diff)
+        {
             let size = screen::screen_size(self.host.environment());
             last_line::print(render::diff::format_view(&diff, size).trim_end());
         }
@@ -95,12 +99,12 @@ fn follow_to_end(app: &App, spec: RunSpec, by_habit: bool) -> Result<FollowedRun
     let asks_person = matches!(spec.consent, ConsentMode::Person | ConsentMode::EveryChange);
     if asks_tool || asks_person || app.streams.stderr_is_terminal {
         let check = check_command(&spec.work);
-        let handle = app.host.start_run(spec)?;
+        let handle = app.host.runs().start_run(spec)?;
         let _guard = app.signals.guard_run(handle.control());
         return block_on(show_run(app, handle, check, by_habit))?;
     }
     // A landing without a terminal takes milliseconds, so nothing is drawn.
-    let (run, control) = app.host.prepare_run(spec);
+    let (run, control) = app.host.runs().prepare_run(spec);
     let _guard = app.signals.guard_run(control);
     let end = run.finish(Arc::new(PipedRun {
         notices: PrintedNotices(app.printer),
@@ -154,7 +158,7 @@ pub fn consent_mode(app: &App, said_yes: bool) -> ConsentMode {
 /// they chose not to be.
 pub fn review_mode(app: &App, said_yes: bool, spec: &RunSpec) -> ConsentMode {
     match consent_mode(app, said_yes) {
-        ConsentMode::Person => app.host.person_mode(spec),
+        ConsentMode::Person => app.host.runs().person_mode(spec),
         other => other,
     }
 }
@@ -199,7 +203,7 @@ async fn show_run(
             RunEvent::Record(_) => {}
             RunEvent::ConsentRequested(requested) => {
                 display.finish_work();
-                let known = app.host.answer_by_habit(&requested).filter(|_| by_habit);
+                let known = app.host.runs().answer_by_habit(&requested).filter(|_| by_habit);
                 was_asked |= known.is_none();
                 // Nothing else happens in a run that waits for its answer. A signal stops the run and ends the question.
                 match known.or_else(|| ask_person(app, &requested)) {
@@ -225,7 +229,7 @@ fn ask_person(app: &App, requested: &ConsentRequested) -> Option<ConsentAnswer> 
     let is_allowed = requested.decision.effect() == Effect::Allow;
     let screen = ConsentScreen {
         shows_diff: !app.printer.quiet,
-        offers_always: is_allowed && app.host.landing_habit().offers_always(),
+        offers_always: is_allowed && app.host.runs().landing_habit().offers_always(),
         signals: &app.signals,
         change: &requested.change,
         decision: &requested.decision,
@@ -238,7 +242,9 @@ fn ask_person(app: &App, requested: &ConsentRequested) -> Option<ConsentAnswer> 
     };
     let answer = consent::ask_consent(&screen);
     if is_allowed && matches!(answer, PersonAnswer::Yes | PersonAnswer::AlwaysHere) {
-        app.host.note_landing_yes(answer == PersonAnswer::AlwaysHere);
+        app.host
+            .runs()
+            .note_landing_yes(answer == PersonAnswer::AlwaysHere);
     }
     match answer {
         PersonAnswer::Yes | PersonAnswer::AlwaysHere => {

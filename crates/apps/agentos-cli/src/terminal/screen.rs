@@ -60,7 +60,7 @@ pub fn choose_color(host: &Host) {
     if decided.iter().any(|name| environment.get(name).is_some()) {
         return;
     }
-    let settings = host.read_settings().unwrap_or_default();
+    let settings = host.providers().read_settings().unwrap_or_default();
     match settings.text("color") {
         Some("always") => ColorChoice::Always.write_global(),
         Some("never") => ColorChoice::Never.write_global(),
@@ -99,7 +99,7 @@ pub fn count_rows(text: &str, width: usize) -> usize {
 /// Fails if the pager that the user named does not exist.
 pub fn find_pager(app: &App) -> Result<Option<PagerProgram>, PagerError> {
     // A mistake in the settings is reported by the verbs that need them, and must not keep a text from being shown.
-    let settings = app.host.read_settings().unwrap_or_default();
+    let settings = app.host.providers().read_settings().unwrap_or_default();
     let vars = app.host.environment().vars();
     let own = settings
         .text("pager")

@@ -39,7 +39,7 @@ enum Step {
 
 /// Walks through the open requests.
 pub fn walk_queue(app: &App, policies: &[PathBuf], hooks: HookRule) -> Done {
-    let requests = app.host.open_requests()?;
+    let requests = app.host.runs().open_requests()?;
     if requests.is_empty() {
         app.printer.show_note("no run waits for consent");
         return Ok(Exit::Done);
@@ -86,6 +86,7 @@ impl RequestVisit<'_> {
             let preview = self
                 .app
                 .host
+                .runs()
                 .preview_request(&self.request.run, self.policies, revision);
             match preview {
                 Ok(PreviewedRequest::Placed(shown)) => {
@@ -180,6 +181,7 @@ impl RequestVisit<'_> {
         let who = self.app.host.person_name();
         self.app
             .host
+            .runs()
             .deny_request(&self.request.run, &who, Some(reason))?;
         self.app.printer.show_note("denied; nothing was landed");
         Ok(())

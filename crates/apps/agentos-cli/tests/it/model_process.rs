@@ -128,7 +128,7 @@ fn many_requests_at_once_share_one_process_and_are_not_mixed() {
         for thread in 0..8 {
             let (host, processes, barrier, url) = (&host, &processes, &barrier, server.url());
             scope.spawn(move || {
-                let model = host.open_model(&choice_at(&url), processes).unwrap();
+                let model = host.calls().open_model(&choice_at(&url), processes).unwrap();
                 barrier.wait();
                 for number in 0..5 {
                     let text = format!("{thread}-{number}");
@@ -145,7 +145,10 @@ fn many_requests_at_once_share_one_process_and_are_not_mixed() {
     let mut variables: Vec<(String, String)> = host.environment().vars().clone().into_iter().collect();
     variables.push((variable.0.to_owned(), variable.1.to_owned()));
     let other = Host::new(Environment::new(variables, folder.path().to_owned()));
-    let model = other.open_model(&choice_at(&server.url()), &processes).unwrap();
+    let model = other
+        .calls()
+        .open_model(&choice_at(&server.url()), &processes)
+        .unwrap();
     assert_eq!(ask(model.as_ref(), "x").unwrap(), echo_of("x"));
     assert_eq!(adapter_processes().difference(&before).count(), 2);
     drop((model, processes));
@@ -161,7 +164,10 @@ fn a_process_keeps_its_connection_for_the_next_request_and_makes_a_new_one_after
     }
     let ((url, made), folder) = (start_keeping_server().unwrap(), TestRepo::new());
     let processes = ModelProcesses::new();
-    let model = host_at(&folder).open_model(&choice_at(&url), &processes).unwrap();
+    let model = host_at(&folder)
+        .calls()
+        .open_model(&choice_at(&url), &processes)
+        .unwrap();
     for _ in 0..20 {
         assert_eq!(ask(model.as_ref(), "hi").unwrap(), "one two three");
     }
@@ -182,7 +188,10 @@ fn the_pieces_of_an_answer_that_is_wanted_whole_are_joined() {
     }
     let ((url, _), folder) = (start_keeping_server().unwrap(), TestRepo::new());
     let processes = ModelProcesses::new();
-    let model = host_at(&folder).open_model(&choice_at(&url), &processes).unwrap();
+    let model = host_at(&folder)
+        .calls()
+        .open_model(&choice_at(&url), &processes)
+        .unwrap();
     let (request, big_request) = (request("hi"), request("big"));
     let texts_of = |mut stream: Box<dyn ChatStream + '_>| {
         block_on(async {
@@ -207,6 +216,7 @@ fn the_pieces_of_an_answer_that_is_wanted_whole_are_joined() {
     // One that is longer than the window of the process comes in as many lines as the window needs.
     let big = echo_server();
     let model = host_at(&folder)
+        .calls()
         .open_model(&choice_at(&big.url()), &processes)
         .unwrap();
     let expected: String = (0..4000).map(|number| format!("{number:01000}")).collect();
@@ -224,6 +234,7 @@ fn one_that_is_dropped_hangs_up_and_the_others_go_on() {
     let (server, folder) = (echo_server(), TestRepo::new());
     let processes = ModelProcesses::new();
     let model = host_at(&folder)
+        .calls()
         .open_model(&choice_at(&server.url()), &processes)
         .unwrap();
     let texts = ["one", "two", "hang"].map(request);
@@ -265,6 +276,7 @@ fn a_reader_that_pauses_stops_no_other() {
     let (server, folder) = (echo_server(), TestRepo::new());
     let processes = ModelProcesses::new();
     let model = host_at(&folder)
+        .calls()
         .open_model(&choice_at(&server.url()), &processes)
         .unwrap();
     let big = request("big");
@@ -295,6 +307,7 @@ fn a_killed_process_fails_what_runs_and_the_next_request_has_a_new_one() {
     let processes = ModelProcesses::new();
     let before = adapter_processes();
     let model = host_at(&folder)
+        .calls()
         .open_model(&choice_at(&server.url()), &processes)
         .unwrap();
     let hang = request("hang");
@@ -331,7 +344,7 @@ fn a_server_that_comes_and_goes_is_found_by_each_request() {
     let (server, folder) = (echo_server(), TestRepo::new());
     let (host, processes) = (host_at(&folder), ModelProcesses::new());
     let url = server.url();
-    let model = host.open_model(&choice_at(&url), &processes).unwrap();
+    let model = host.calls().open_model(&choice_at(&url), &processes).unwrap();
     assert_eq!(ask(model.as_ref(), "a").unwrap(), echo_of("a"));
     drop(server);
     let error = ask(model.as_ref(), "b").unwrap_err();
@@ -341,6 +354,7 @@ fn a_server_that_comes_and_goes_is_found_by_each_request() {
         "{error:?}"
     );
     let nobody = host
+        .calls()
         .open_model(&choice_at(&closed_port().unwrap()), &processes)
         .unwrap();
     assert_eq!(ask(nobody.as_ref(), "c").unwrap_err().detail, "refused");
@@ -512,6 +526,7 @@ fn a_turn_that_is_stopped_before_it_begins_asks_the_server_nothing() {
     let mut provider = ProviderChoice::named("llamacpp");
     provider.overrides.base_url = Some(server.url());
     let mut conversation = host_at(&folder)
+        .talk()
         .open_conversation(&SessionKey::parse("a").unwrap())
         .unwrap();
     let message = conversation.make_message("hello", &[]).unwrap();

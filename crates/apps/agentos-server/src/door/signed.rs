@@ -69,7 +69,7 @@ pub async fn require_signature(
             path: &path,
             body_sha256: &body_sha256,
         };
-        desk.host.check_action(statement, &key, &signature)
+        desk.host.runs().check_action(statement, &key, &signature)
     })
     .await?;
     Ok(Body::from(bytes))

@@ -83,7 +83,7 @@ pub async fn show_devices(State(desk): State<SharedDesk>, Extension(person): Per
 }
 
 async fn answer(desk: &SharedDesk, person: &SignedIn, link: Option<ShownLink>) -> PageAnswer {
-    let devices = desk.call(|desk| desk.host.list_devices()).await?;
+    let devices = desk.call(|desk| desk.host.runs().list_devices()).await?;
     let (frame, _) = read_frame(desk, person, "Devices", "devices").await?;
     let own = desk.access.find_session(&person.cookie).map(|session| session.id);
     let pairings = desk.access.list_pairings(&person.cookie).into_iter();
@@ -169,8 +169,8 @@ pub async fn change_devices(
                 RequestFault::new(StatusCode::CONFLICT, "no-pairing", what)
             })?;
             desk.call(move |desk| {
-                desk.host.add_device(&asked.name, &asked.key)?;
-                desk.host.record_devices()
+                desk.host.runs().add_device(&asked.name, &asked.key)?;
+                desk.host.runs().record_devices()
             })
             .await?;
         }
@@ -178,7 +178,7 @@ pub async fn change_devices(
             desk.access.take_pairing(&person.cookie, &id);
         }
         "revoke" => {
-            desk.call(move |desk| desk.host.revoke_device(&id)).await?;
+            desk.call(move |desk| desk.host.runs().revoke_device(&id)).await?;
             desk.served.end_devices(&desk).await?;
         }
         "end" => desk.access.end_session(&id),
@@ -281,7 +281,7 @@ pub async fn check_proof(
     let (key, signature) = (device_key(key).unwrap_or_default(), signature.to_owned());
     let (request, hashes, rendering) = (request.to_owned(), hashes.clone(), rendering.to_owned());
     let check = move |desk: &crate::desk::ServiceDesk| {
-        let proof = desk.host.check_approval(DeviceApproval {
+        let proof = desk.host.runs().check_approval(DeviceApproval {
             request: &request,
             hashes: &hashes,
             rendering_sha256: &rendering,
@@ -289,7 +289,7 @@ pub async fn check_proof(
             signature: &signature,
         })?;
         // Before the approval: a tape that names no device of the signature would not verify.
-        desk.host.record_devices()?;
+        desk.host.runs().record_devices()?;
         Ok(proof)
     };
     desk.call_in(Lane::Consent, check).await.map(Some)

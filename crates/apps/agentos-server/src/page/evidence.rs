@@ -63,7 +63,7 @@ pub async fn export(State(desk): State<SharedDesk>, Extension(person): Person, f
 async fn answer(desk: &SharedDesk, person: &SignedIn, export: Option<ShownExport>) -> PageAnswer {
     let report = desk
         .call_in(Lane::Long, |desk| {
-            desk.host.verify_evidence(&VerifySpec::default())
+            desk.host.stories().verify_evidence(&VerifySpec::default())
         })
         .await?;
     let (frame, _) = read_frame(desk, person, "Evidence", "evidence").await?;
@@ -100,7 +100,10 @@ fn copy_evidence(desk: &ServiceDesk, is_redacted: bool) -> Result<ShownExport, E
         page: &write_page,
         check_command: &|check| word_check(check),
     };
-    let report = desk.host.export_evidence(&folder, is_redacted, layout)?;
+    let report = desk
+        .host
+        .stories()
+        .export_evidence(&folder, is_redacted, layout)?;
     Ok(ShownExport {
         folder: mark(&folder.display().to_string()),
         records: report.records,

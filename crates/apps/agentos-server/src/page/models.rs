@@ -90,13 +90,13 @@ type ModelLook = (
 /// Looks at the providers, the machine and the pools now.
 fn look_now(desk: &ServiceDesk) -> Result<ModelLook, EffectError> {
     let host = &desk.host;
-    let health = host.watch_health(HealthSpec::default())?;
-    let mut machine = host.watch_machine()?;
+    let health = host.calls().watch_health(HealthSpec::default())?;
+    let mut machine = host.calls().watch_machine()?;
     let health = block_on(health.check_once())??;
     let machine = block_on(machine.look_once())??;
-    let pools = host.list_pools()?.pools.into_iter().map(|pool| {
+    let pools = host.calls().list_pools()?.pools.into_iter().map(|pool| {
         // A pool with a problem has no statistics, and its problem is shown.
-        let statistics = host.pool_statistics(&pool.name, None).ok();
+        let statistics = host.calls().pool_statistics(&pool.name, None).ok();
         (pool, statistics)
     });
     Ok((health, machine, pools.collect()))
@@ -124,7 +124,7 @@ pub async fn change_model(
         action,
         limit: LOAD_TIME,
     };
-    desk.call(move |desk| block_on(desk.host.change_model(&spec))?)
+    desk.call(move |desk| block_on(desk.host.calls().change_model(&spec))?)
         .await?;
     Ok(lead_to("/models"))
 }

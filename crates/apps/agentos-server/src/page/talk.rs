@@ -68,7 +68,7 @@ struct ShownTurn {
 /// `GET /sessions`
 pub async fn show_sessions(State(desk): State<SharedDesk>, Extension(person): Person) -> PageAnswer {
     let (list, models) = desk
-        .call(|desk| Ok((desk.host.list_sessions(MOST_ROWS)?, list_models(desk)?)))
+        .call(|desk| Ok((desk.host.talk().list_sessions(MOST_ROWS)?, list_models(desk)?)))
         .await?;
     let (frame, _) = read_frame(&desk, &person, "Sessions", "sessions").await?;
     Ok(render(&SessionsPage {
@@ -80,8 +80,8 @@ pub async fn show_sessions(State(desk): State<SharedDesk>, Extension(person): Pe
 
 /// Lists what a turn can ask: the user's providers and pools.
 fn list_models(desk: &ServiceDesk) -> Result<Vec<String>, EffectError> {
-    let mut names = desk.host.provider_names()?;
-    names.extend(desk.host.own_model_ids()?);
+    let mut names = desk.host.calls().provider_names()?;
+    names.extend(desk.host.providers().own_model_ids()?);
     Ok(names.iter().map(|name| mark(name)).collect())
 }
 
@@ -181,7 +181,7 @@ async fn read_session(
 ) -> Result<(Option<SessionStory>, Vec<String>), RequestFault> {
     let key = key.clone();
     let read = move |desk: &ServiceDesk| {
-        let story = match desk.host.show_session(&key) {
+        let story = match desk.host.talk().show_session(&key) {
             // A session begins with its first turn.
             Err(error) if error.code == "no-session" => None,
             story => Some(story?),

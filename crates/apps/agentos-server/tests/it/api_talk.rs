@@ -227,9 +227,9 @@ fn no_session_has_the_name_of_a_token() {
     assert_eq!(status, 400, "{body}");
     assert!(body.contains("name for the calls of a token"), "{body}");
     let key = agentos_ledger::SessionKey::parse("token:clients").unwrap();
-    let refused = service.host().open_conversation(&key).err().unwrap();
+    let refused = service.host().talk().open_conversation(&key).err().unwrap();
     assert_eq!(refused.code, "usage");
     // A session of an earlier version can still be deleted; here is no such session.
-    let missing = service.host().delete_session(&key).err().unwrap();
+    let missing = service.host().talk().delete_session(&key).err().unwrap();
     assert_ne!(missing.code, refused.code);
 }

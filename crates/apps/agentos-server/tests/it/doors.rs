@@ -397,6 +397,7 @@ fn a_device_does_nothing_that_it_did_not_sign() {
 fn count_consents(service: &Service, folder: &std::path::Path) -> usize {
     let host = service.host_of_folder(folder);
     let (events, _) = host
+        .stories()
         .read_events(&agentos_host::TapePlace::default(), 1_000)
         .unwrap();
     events.iter().filter(|event| event.kind == "consent").count()
@@ -406,7 +407,7 @@ fn count_consents(service: &Service, folder: &std::path::Path) -> usize {
 fn a_revoked_device_ends_in_every_repository_at_once() {
     let service = start_for_devices();
     let key = agentos_host::device_key("PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=").unwrap();
-    let device = service.host().add_device("phone", &key).unwrap();
+    let device = service.host().runs().add_device("phone", &key).unwrap();
     let other = other_repository();
     let (page, code) = service.join(other.path());
     assert_eq!(count_consents(&service, other.path()), 1);

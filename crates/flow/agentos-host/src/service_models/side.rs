@@ -17,12 +17,12 @@ use agentos_window::estimate_message;
 use serde_json::Value;
 
 use super::ServiceModels;
-use crate::budgets::spend::CallSpend;
-use crate::calls::{CallDesk, ReadyModel, SharedGuard};
-use crate::chat::{unrecorded_turn, word_failure};
-use crate::error::usage_error;
-use crate::ledger::{ExpectedTurn, unwritten_notice};
-use crate::model_memory::await_first_request;
+use agentos_calls::budgets::spend::CallSpend;
+use agentos_calls::calls::{CallDesk, ReadyModel, SharedGuard};
+use agentos_calls::chat::{unrecorded_turn, word_failure};
+use agentos_calls::ledger::{ExpectedTurn, unwritten_notice};
+use agentos_calls::model_memory::await_first_request;
+use agentos_ground::error::usage_error;
 
 /// Length of the clock of a call, which is read and never runs out.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);

@@ -9,7 +9,7 @@ use agentos_testkit::llama::{LlamaOptions, LlamaServer};
 use agentos_tool::{ExecutionMode, FreeGate, Secret, ToolError};
 
 use super::super::pairs::foreign_conversations;
-use crate::runtime::block_on;
+use agentos_ground::runtime::block_on;
 
 /// A model at a server, on one wire.
 fn model_at<S: Service>(
@@ -90,7 +90,7 @@ fn llama_cpp_takes_the_conversations_of_all_wires() {
 /// `scripts/servers/litellm_pairs.py` starts the proxy and names it in `AGENTOS_PAIRS_URL`, with its key and a model.
 #[test]
 fn a_proxy_takes_the_conversations_of_all_wires_through_both_of_its_doors() {
-    let environment = crate::Environment::read().unwrap();
+    let environment = agentos_ground::environment::Environment::read().unwrap();
     let named = |name: &str| environment.get(name).map(str::to_owned);
     let Some(url) = named("AGENTOS_PAIRS_URL") else {
         eprintln!("skipped: no proxy (see scripts/servers/README.md)");

@@ -1,0 +1,16 @@
+//! The tools that are known here.
+//!
+//! Owns: reading them with the profiles of the repository. Never: asks a server.
+
+use agentos_engine::ports::EffectError;
+
+use crate::tools::Tools;
+use agentos_ground::Ground;
+use agentos_ground::repository;
+
+/// Reads the known tools, with the profiles of the repository if the host has a repository.
+pub fn read_tools(host: &Ground) -> Result<Tools, EffectError> {
+    // Providers can be checked outside of a repository too: then only its profiles are missing.
+    let repo = repository::open(host).ok();
+    Tools::read(host, repo.as_ref().and_then(|repo| repo.work_dir()))
+}
