@@ -6,6 +6,7 @@
 mod bans;
 mod closure;
 mod documents;
+mod house;
 mod layers;
 mod manifests;
 mod places;
@@ -55,6 +56,7 @@ const CHECKS: &[(&str, Rule)] = &[
     ("tables", |_| rules::find_doubled(rules::TEXT)),
     ("tidy", tidy::check_files),
     ("words", words::check_words),
+    ("house", house::check_house),
     ("top-level", tidy::check_top_level),
     ("documents", documents::check_documents),
 ];

@@ -39,10 +39,10 @@ pub struct Rules {
     pub max_test_lines: usize,
     pub unfinished: NameList,
     pub doc_openers: NameList,
-    pub max_one_word_types: usize,
-    pub max_one_word_functions: usize,
-    pub min_reasons: usize,
-    pub standard_names: NameList,
+    pub max_circle: usize,
+    pub larger_circles: Vec<(&'static str, usize, &'static str)>,
+    pub max_crate_lines: usize,
+    pub larger_crates: Vec<(&'static str, usize, &'static str)>,
     pub min_rust_files: usize,
     pub adapters: u64,
     pub adapters_never_reach: NameList,
@@ -68,7 +68,6 @@ pub struct Rules {
     pub only: NameTable,
     pub front_ends: NameTable,
     pub folders: TextMap,
-    pub private_words: TextMap,
 }
 
 /// The rules, or empty tables if the file cannot be parsed. The gate calls [`read`] first, which reports that.
