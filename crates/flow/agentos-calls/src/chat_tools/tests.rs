@@ -12,7 +12,9 @@ fn an_abandoned_search_ends() {
     let repo = TestRepo::new();
     repo.write("a.rs", "fn one() {}\n");
     repo.commit_all("Begin");
-    let host = Ground::new(Environment::new([], repo.path().to_owned()));
+    // Without a home folder, policy is refused, and nothing is read.
+    let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
+    let host = Ground::new(Environment::new([home], repo.path().to_owned()));
     let spec = RepositoryToolsSpec {
         session: SessionOptions::default(),
         author: ModelFacts {
