@@ -279,6 +279,7 @@ fn later_of(before: Usage, later: Usage) -> Usage {
         cache_write_tokens: later.cache_write_tokens.or(before.cache_write_tokens),
         output_tokens: later.output_tokens.or(before.output_tokens),
         reasoning_tokens: later.reasoning_tokens.or(before.reasoning_tokens),
+        stated_cost: later.stated_cost.or(before.stated_cost),
     }
 }
 

@@ -135,6 +135,7 @@ impl Wire for OllamaWire {
             cache_write_tokens: None,
             output_tokens: count("eval_count"),
             reasoning_tokens: None,
+            stated_cost: None,
         });
         Ok(piece)
     }
