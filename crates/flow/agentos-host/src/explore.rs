@@ -51,8 +51,9 @@ use crate::run::ConsentMode;
 use crate::session::SessionFolders;
 use crate::task_spec::ExploreLimits;
 use crate::task_spec::ExploreMode;
+use crate::task_tool::make_called_tool;
 use crate::toolboxes::session::OpenToolboxes;
-use crate::tools::{self as profiled, Tool};
+use crate::tools::Tool;
 use crate::window_share::{measure_window, reserve_answer};
 use conversation::{RunConversation, sum_usage};
 use tools::{ExploreTools, PROPOSE, ReadReports, takes_tools};
@@ -121,7 +122,7 @@ pub(crate) fn make_explorer(
         return Err(without_tools(&profile.provider));
     }
     host.require_trusted(toolboxes)?;
-    let mut made = profiled::make_server_tool(host, resolved)?;
+    let mut made = make_called_tool(host, resolved)?;
     let hosting = made.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error("this provider is not a model behind a server"))?;
     let folder = folders.open_copies()?.path().to_owned();

@@ -1,13 +1,29 @@
 //! The prices of a provider's model: those of the user's entry about it, else of its profile, else of the catalogue.
 //!
-//! Owns: when a price of the catalogue holds. Never: computes a cost.
+//! Owns: when a price of the catalogue holds, and whose calls cost nothing. Never: computes a cost.
+//!
+//! | server | prices if nobody states any |
+//! |---|---|
+//! | the vendor's own | those of the catalogue |
+//! | llama.cpp, LM Studio, Ollama, and a provider `vllm` or `sglang`, on this machine, which answers as itself right before the call | 0 |
+//! | another one, or another one in the place of these | unknown, because it can pass calls on to a paid service |
+//!
+//! For vLLM and SGLang under other names, `agentos models add` asks once and writes the price 0 into the user's profile.
+
+use std::time::Duration;
 
 use agentos_catalog::Catalog;
 use agentos_engine::ports::EffectError;
-use agentos_profile::{Origin, PriceFile, ResolvedProfile};
+use agentos_net::HttpUrl;
+use agentos_profile::{AdapterKind, Origin, PriceFile, Profile, ResolvedProfile};
 use agentos_tool::{TokenPrice, TokenPrices};
 
 use crate::error::catalog_error;
+use crate::runtime::block_on_other_thread;
+use crate::server_probe::computes_itself;
+
+/// Longest time to find out which server answers.
+const PROBE_TIME: Duration = Duration::from_secs(2);
 
 /// Returns the prices of the model that a profile names; none if nobody states them.
 ///
@@ -38,6 +54,78 @@ pub(crate) fn find_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, Eff
     Ok(found.unwrap_or_default())
 }
 
+/// Returns the prices by which members of a pool are compared: as [`find_prices`], and 0 for a server that should compute itself.
+/// Nothing is asked, so no limit may rely on them.
+///
+/// # Errors
+/// If the catalogue cannot be read.
+pub(crate) fn presume_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, EffectError> {
+    let known = find_prices(resolved)?;
+    let is_free = known.is_unknown() && name_own_server(&resolved.profile).is_some();
+    Ok(if is_free { price_of_nothing() } else { known })
+}
+
+/// Returns the prices of a model's calls: the known ones, or 0 if its server answers now as one that computes itself. Must be awaited on
+/// a thread with a runtime that has timers and sockets.
+pub(crate) async fn prove_prices(known: TokenPrices, profile: &Profile) -> TokenPrices {
+    let Some((address, model)) = name_own_server(profile).filter(|_| known.is_unknown()) else {
+        return known;
+    };
+    let asked = computes_itself(&address, profile.adapter, model);
+    match tokio::time::timeout(PROBE_TIME, asked).await {
+        Ok(true) => price_of_nothing(),
+        Ok(false) | Err(_) => known,
+    }
+}
+
+/// Returns the prices as [`prove_prices`] does, for code that does not await.
+pub(crate) fn prove_prices_now(known: TokenPrices, profile: &Profile) -> TokenPrices {
+    if !known.is_unknown() || name_own_server(profile).is_none() {
+        return known;
+    }
+    let proved = block_on_other_thread(|| prove_prices(known.clone(), profile));
+    proved.unwrap_or(known)
+}
+
+fn price_of_nothing() -> TokenPrices {
+    TokenPrices {
+        input: Some(TokenPrice::default()),
+        output: Some(TokenPrice::default()),
+        source: Some("own machine".to_owned()),
+        ..TokenPrices::default()
+    }
+}
+
+/// Returns the address and the model of a server on this machine whose kind only runs models itself. `None` for any other: it can be a
+/// gateway to a paid service, also on this machine.
+fn name_own_server(profile: &Profile) -> Option<(HttpUrl, Option<&str>)> {
+    let is_kind = match profile.adapter {
+        AdapterKind::Llamacpp | AdapterKind::Lmstudio | AdapterKind::Ollama => true,
+        AdapterKind::Openai => matches!(profile.provider.as_str(), "vllm" | "sglang"),
+        AdapterKind::Anthropic
+        | AdapterKind::Gemini
+        | AdapterKind::GenericHttp
+        | AdapterKind::Agent
+        | AdapterKind::Acp
+        | AdapterKind::Tool
+        | AdapterKind::Toolbox
+        | AdapterKind::Mcp
+        | AdapterKind::Pool => false,
+    };
+    let model = profile.model.as_deref();
+    let address = profile
+        .base_url
+        .as_ref()
+        .filter(|url| is_kind && url.is_loopback())?;
+    let address = HttpUrl::parse(address.as_str()).ok()?;
+    (!model.is_some_and(is_hosted_model)).then_some((address, model))
+}
+
+/// Returns true for a model that Ollama passes on to its paid service, such as `gpt-oss:120b-cloud` (docs.ollama.com/cloud).
+fn is_hosted_model(model: &str) -> bool {
+    model.ends_with("-cloud") || model.ends_with(":cloud")
+}
+
 /// Names where the prices of a profile come from.
 fn name_source(resolved: &ResolvedProfile) -> String {
     match resolved
@@ -46,11 +134,14 @@ fn name_source(resolved: &ResolvedProfile) -> String {
         .or(resolved.origin_of("price.cached"))
         .or(resolved.origin_of("price.cache_write"))
     {
-        // A model on the user's own machine costs nothing, unless its profile says otherwise.
-        Some(Origin::Derived) => "own machine".to_owned(),
         Some(origin @ Origin::UserModel(_)) => origin.to_string(),
         Some(
-            Origin::BuiltIn | Origin::UserFile | Origin::ProjectFile | Origin::Environment(_) | Origin::Flag,
+            Origin::BuiltIn
+            | Origin::Derived
+            | Origin::UserFile
+            | Origin::ProjectFile
+            | Origin::Environment(_)
+            | Origin::Flag,
         )
         | None => "profile".to_owned(),
     }
@@ -67,8 +158,68 @@ fn catalog_id(resolved: &ResolvedProfile) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use agentos_profile::{ProfileFlags, ProfileLayers, resolve_profile};
+    use agentos_testkit::server::{FakeServer, Reply};
+    use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_server_of_this_machine_is_free_only_if_it_answers_as_one_that_computes() {
+        let llamacpp = FakeServer::start(|request| match request.path.as_str() {
+            "/props" => Reply::json(200, &json!({ "default_generation_settings": {} })),
+            _ => Reply::json(404, &json!({})),
+        })
+        .unwrap();
+        let gateway = FakeServer::start(|_| Reply::json(404, &json!({}))).unwrap();
+        let resolve = |provider: &str, base_url: &str, model: &str| {
+            let flags = ProfileFlags {
+                model: Some(model.to_owned()),
+                base_url: Some(base_url.to_owned()),
+                ..ProfileFlags::default()
+            };
+            let layers = ProfileLayers {
+                flags,
+                ..ProfileLayers::default()
+            };
+            resolve_profile(provider, &layers).unwrap()
+        };
+        let cases = [
+            (
+                "llamacpp",
+                llamacpp.url(),
+                "m",
+                "0 0 own machine",
+                "0 0 own machine",
+            ),
+            ("llamacpp", gateway.url(), "m", "0 0 own machine", "- - -"),
+            ("openai", gateway.url(), "m", "- - -", "- - -"),
+            ("ollama", gateway.url(), "gpt-oss:120b-cloud", "- - -", "- - -"),
+            ("ollama", "https://box.example".to_owned(), "m", "- - -", "- - -"),
+        ];
+        for (provider, base_url, model, presumed, proved) in cases {
+            let resolved = resolve(provider, &base_url, model);
+            assert_eq!(
+                show(&presume_prices(&resolved).unwrap()),
+                presumed,
+                "{provider} {base_url}"
+            );
+            let known = find_prices(&resolved).unwrap();
+            assert_eq!(
+                show(&prove_prices_now(known, &resolved.profile)),
+                proved,
+                "{provider} {base_url}"
+            );
+        }
+        assert_eq!(gateway.requests().len(), 2);
+    }
+
+    fn show(prices: &TokenPrices) -> String {
+        let text =
+            |price: Option<TokenPrice>| price.map_or_else(|| "-".to_owned(), |price| price.to_string());
+        let source = prices.source.as_deref().unwrap_or("-");
+        let source = source.split(" sha256:").next().unwrap_or_default();
+        format!("{} {} {source}", text(prices.input), text(prices.output))
+    }
 
     #[test]
     fn a_price_of_the_catalogue_holds_at_the_vendors_own_address() {
@@ -81,7 +232,8 @@ mod tests {
             // Whoever answers at another address has prices of their own.
             ("openai", "gpt-5.1", gateway, None, "- - -"),
             ("openai", "gpt-5.1", None, Some(profile), "3 15 profile"),
-            ("llamacpp", "gpt-5.1", None, None, "0 0 own machine"),
+            // Which server answers is not known before it is asked.
+            ("llamacpp", "gpt-5.1", None, None, "- - -"),
         ];
         for (provider, model, base_url, user, expected) in cases {
             let flags = ProfileFlags {
@@ -95,12 +247,7 @@ mod tests {
                 ..ProfileLayers::default()
             };
             let prices = find_prices(&resolve_profile(provider, &layers).unwrap()).unwrap();
-            let text =
-                |price: Option<TokenPrice>| price.map_or_else(|| "-".to_owned(), |price| price.to_string());
-            let source = prices.source.as_deref().unwrap_or("-");
-            let source = source.split(" sha256:").next().unwrap_or_default();
-            let found = format!("{} {} {source}", text(prices.input), text(prices.output));
-            assert_eq!(found, expected, "{provider} {model}");
+            assert_eq!(show(&prices), expected, "{provider} {model}");
         }
     }
 }

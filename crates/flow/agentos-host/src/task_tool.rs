@@ -9,6 +9,7 @@ use agentos_profile::ResolvedProfile;
 use crate::error::usage_error;
 use crate::host::Host;
 use crate::options::ProgramOptions;
+use crate::prices::prove_prices_now;
 use crate::programs::ToolUse;
 use crate::provider_kind::ProviderKind;
 use crate::session::{Session, SessionFolders};
@@ -67,6 +68,16 @@ pub(crate) fn make_tool(
     }
 }
 
+/// Makes the tool of a server for calls, whose cost counts. Asks a server on this machine which one it is.
+///
+/// # Errors
+/// If its wire is invalid.
+pub(crate) fn make_called_tool(host: &Host, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
+    let mut tool = tools::make_server_tool(host, resolved)?;
+    tool.price = prove_prices_now(tool.price, &resolved.profile);
+    Ok(tool)
+}
+
 /// Makes the tool of a server for a task.
 ///
 /// # Errors
@@ -82,7 +93,7 @@ pub(crate) fn make_server(
         return explore::make_explorer(host, folders, resolved, limits, &spec.toolboxes);
     }
     // Not in `make_server_tool`: a health check sends no task, so its adapter need not be confined.
-    let tool = tools::make_server_tool(host, resolved)?;
+    let tool = make_called_tool(host, resolved)?;
     let tool = hosted::confine_adapter(host, tool, folders, tool_use)?;
     budgets::guard_tool(host, tool, &resolved.profile)
 }

@@ -16,7 +16,8 @@ use crate::host::Host;
 use crate::hosted::{ModelProcesses, confine_model};
 use crate::known_tools::read_tools;
 use crate::options::ProviderChoice;
-use crate::tools::{Tool, make_server_tool};
+use crate::task_tool::make_called_tool;
+use crate::tools::Tool;
 use crate::window_share::{measure_window, reserve_answer};
 
 /// A model that messages can be sent to.
@@ -44,7 +45,7 @@ impl OpenedModel {
         let name = server_name(&tools, &provider.provider)?;
         let resolved = tools.resolve_profile(host, name, &provider.overrides)?;
         require_server(name, &resolved.profile)?;
-        let mut tool = make_server_tool(host, &resolved)?;
+        let mut tool = make_called_tool(host, &resolved)?;
         let hosting = tool.hosting.take().ok_or_else(|| not_a_server(name))?;
         let folder = models_folder(host)?;
         let model = confine_model(host, hosting, folder, processes, &mut tool.notices)?;

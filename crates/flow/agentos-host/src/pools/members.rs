@@ -20,7 +20,7 @@ use crate::model_name::{ModelName, ModelNames};
 use crate::model_values::ModelFacts;
 use crate::models::ListedModel;
 use crate::options::ProviderOverrides;
-use crate::prices::find_prices;
+use crate::prices::presume_prices;
 use crate::tools::{Tools, bad_profile};
 
 /// Pool whose members exist.
@@ -222,7 +222,7 @@ fn load_member(
     }
     let prices = match &member.price {
         Some(price) => convert_price(price),
-        None => find_prices(&resolved)?,
+        None => presume_prices(&resolved)?,
     };
     Ok(LoadedMember {
         execution_mode,
