@@ -22,6 +22,9 @@ use crate::task_spec::TaskSpec;
 use crate::task_tool::make_server;
 use crate::tools::Tool;
 
+/// Answers in a row that did not land, after which another member goes on with the task.
+const MOST_REFUSALS: u32 = 2;
+
 /// Pool of a run, with the choices so far.
 pub(crate) struct RunPool {
     turn: RefCell<PoolTurn>,
@@ -73,6 +76,16 @@ impl RunPool {
         }
     }
 
+    /// Chooses the member that goes on after answers of the last one that did not land. `None` if the last one tries again.
+    fn choose_abler(&self, host: &Host, code: &str) -> Option<PinnedMember> {
+        let last = self.chosen.borrow().last().cloned()?;
+        let mut turn = self.turn.borrow_mut();
+        match turn.passes_task_on(host, &last, code) {
+            true => turn.choose_next(host).ok()?,
+            false => None,
+        }
+    }
+
     /// Chooses the member that is asked after this failure. `None` if the failure is the end.
     fn choose_after(&self, host: &Host, code: &str) -> Option<PinnedMember> {
         let last = self.chosen.borrow().last().cloned()?;
@@ -121,8 +134,7 @@ impl<'a> RunSuccession<'a> {
         Ok(tool)
     }
 
-    async fn prepare_next(&self, code: &str) -> Option<SuccessorTool<'_>> {
-        let pinned = self.pool.choose_after(self.host, code)?;
+    async fn prepare(&self, pinned: PinnedMember) -> Option<SuccessorTool<'_>> {
         let tool = match self.make_tool(&pinned.provider) {
             Ok(tool) => tool,
             Err(error) => {
@@ -157,6 +169,21 @@ impl<'a> RunSuccession<'a> {
 impl ToolSuccession for RunSuccession<'_> {
     fn find_next(&self, failure: &ToolError) -> FoundSuccessor<'_> {
         let code = failure.detail.clone();
-        Box::pin(async move { self.prepare_next(&code).await })
+        Box::pin(async move {
+            let next = self.pool.choose_after(self.host, &code)?;
+            self.prepare(next).await
+        })
+    }
+
+    fn find_abler(&self, refusals: u32, code: &str) -> FoundSuccessor<'_> {
+        let code = code.to_owned();
+        Box::pin(async move {
+            // The report about the first refusal often helps: the same member begins with what it knows.
+            if refusals < MOST_REFUSALS {
+                return None;
+            }
+            let next = self.pool.choose_abler(self.host, &code)?;
+            self.prepare(next).await
+        })
     }
 }
