@@ -21,10 +21,10 @@ struct LeftOut {
     instead: Option<Instead>,
 }
 
-/// What is sent in the place of a field.
+/// Replacement of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Instead {
-    /// The same value under this name.
+    /// Another name with the value of the field.
     Name(&'static str),
     /// The switch `true`, where the value was a level.
     Switch,

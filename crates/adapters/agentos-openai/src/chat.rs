@@ -345,7 +345,7 @@ fn read_usage(usage: &Value) -> Usage {
 }
 
 /// Reads the cost that OpenRouter and LiteLLM state in US dollars. With the user's own key at the vendor, OpenRouter states its fee alone,
-/// and the vendor's bill beside it.
+/// and the vendor's bill next to it.
 pub(crate) fn read_cost(usage: &Value) -> Option<ExactCost> {
     let stated = |pointer| usage.pointer(pointer)?.as_f64().and_then(ExactCost::from_stated);
     let cost = stated("/cost")?;
