@@ -361,6 +361,12 @@ cost_case("cost-of-no-prices", "cost-wrong", price=False, usage="left out", cost
 cost_case("cost-of-odd-tiers", "cost-wrong", price=PRICE | {"above": [[200, "2.5"]]})
 cost_case("cost-of-a-number-unused", "cost-wrong", price={"input": 10}, usage="left out", cost_usd="left out",
           cost_micro_usd="left out")
+STATED = {"usage": {"stated_cost_usd": "0.5"}, "price": "left out", "cost_micro_usd": 500000}
+cost_case("cost-stated", "", **STATED | {"cost_usd": "0.5"})
+cost_case("cost-stated-too-large", "", **STATED | {"usage": {"stated_cost_usd": "9000"}, "cost_usd": "1000", "cost_micro_usd": 10**9})
+cost_case("cost-stated-otherwise", "cost-wrong", **STATED | {"cost_usd": "0.4"})
+cost_case("cost-stated-as-a-number", "cost-wrong", **STATED | {"usage": {"stated_cost_usd": 0.5}, "cost_usd": "0.5"})
+cost_case("cost-stated-beside-a-price", "cost-wrong", **STATED | {"price": PRICE, "cost_usd": "0.5"})
 cost_case("cost-left-out", "cost-wrong", cost_usd="left out")
 cost_case("cost-rounded", "cost-wrong", cost_micro_usd=1137)
 cost_case("cost-of-too-many-tokens", "cost-wrong", usage={"input_tokens": (1 << 53) - 1, "output_tokens": 0})

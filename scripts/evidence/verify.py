@@ -560,6 +560,16 @@ def prices_of(price):
     return [decimal(price.get(name), 6) for name in ("input", "cached", "cache_write", "output")]
 
 
+def stated_cost(usage):
+    """Returns the cost that a server stated, which counts if no price is known. None if it stated none that can be read."""
+    try:
+        stated = usage.get("stated_cost_usd")
+        stated = decimal(stated, 12) if type(stated) is str else None
+    except ValueError:
+        return None
+    return None if stated is None else min(stated, 1_000 * 10**12)
+
+
 def cost_of(usage, price):
     """Returns the cost of a call in millionths of a millionth of a US dollar. None if a count or price is not known."""
     counts = [count((usage or {}).get(name)) for name in ("input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")]
@@ -568,6 +578,8 @@ def cost_of(usage, price):
     if (type(longer) is not list or type(price.get("source", "")) not in (str, type(None))
             or any(tokens is None for tokens, _ in above)):
         raise ValueError("no prices")
+    if all(each is None for each in usual) and not longer and (stated := stated_cost(usage or {})) is not None:
+        return stated
     if usage is None or counts[0] is None or counts[3] is None:
         return None
     for tokens, others in above:

@@ -306,5 +306,6 @@ fn read_usage(usage: &Value, is_first: bool) -> Usage {
         cache_write_tokens: written,
         output_tokens: count("output_tokens"),
         reasoning_tokens: None,
+        stated_cost: None,
     }
 }

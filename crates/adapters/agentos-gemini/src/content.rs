@@ -231,6 +231,7 @@ fn read_usage(usage: &Value) -> Usage {
         // `candidatesTokenCount` excludes the thoughts, and `output_tokens` includes reasoning for every provider.
         output_tokens: count("candidatesTokenCount").map(|answer| answer + thoughts.unwrap_or(0)),
         reasoning_tokens: thoughts,
+        stated_cost: None,
     }
 }
 

@@ -10,6 +10,7 @@ use agentos_tool::{FinishReason, SendingSize, Usage};
 use crate::guard::KeyGuard;
 use crate::marks::{TextPart, TextReader};
 use crate::pieces::PieceReader;
+use crate::repetition::Repetition;
 use crate::spoken::clean_name;
 use crate::{AnswerClose, AnswerPiece, Fault, Reason};
 
@@ -52,6 +53,9 @@ pub(crate) struct AnswerBuilder<'a> {
     size: SendingSize,
     /// True if the server counted more.
     has_excess: bool,
+    repetition: Repetition,
+    /// True if the answer was ended because it repeats itself.
+    is_looping: bool,
     pub(crate) model: Option<String>,
 }
 
@@ -72,6 +76,8 @@ impl<'a> AnswerBuilder<'a> {
             usage: None,
             size,
             has_excess: false,
+            repetition: Repetition::default(),
+            is_looping: false,
             model: None,
         }
     }
@@ -137,6 +143,10 @@ impl<'a> AnswerBuilder<'a> {
             match part {
                 TextPart::Piece(piece) => {
                     self.arrived.add_piece(&piece);
+                    self.repetition.add_text(&piece.text);
+                    for thought in &piece.thoughts {
+                        self.repetition.add_text(&thought.text);
+                    }
                     self.pieces.add_content(piece, events)?;
                 }
                 TextPart::WasThinking => {
@@ -147,6 +157,16 @@ impl<'a> AnswerBuilder<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Ends an answer that repeats itself, as one that was cut: it never lands. Returns true if it did.
+    pub(crate) fn end_repetition(&mut self) -> bool {
+        self.is_looping = self.repetition.is_noticed() && self.finish.is_none();
+        if self.is_looping {
+            self.finish = Some(FinishReason::Length);
+            self.close_awaited = false;
+        }
+        self.is_looping
     }
 
     /// Returns true if a piece of the answer has arrived.
@@ -259,6 +279,10 @@ impl<'a> AnswerBuilder<'a> {
         let unexplained = self.is_end_unexplained.then(|| {
             "the server ended its stream without a reason; the answer is taken as complete".to_owned()
         });
+        let repeats = self.is_looping.then(|| {
+            "the model says the same again and again, so the call was ended: another model, or a smaller task, helps more than a longer answer"
+                .to_owned()
+        });
         let spoken = self.spoken.iter();
         let spoken = spoken.map(|name| {
             format!(
@@ -266,7 +290,12 @@ impl<'a> AnswerBuilder<'a> {
                 self.guard.clean_name(name.clone())
             )
         });
-        let others = refused.into_iter().chain(unsure).chain(excess).chain(unexplained);
+        let others = refused
+            .into_iter()
+            .chain(unsure)
+            .chain(excess)
+            .chain(unexplained)
+            .chain(repeats);
         others.chain(spoken).collect()
     }
 }
@@ -279,12 +308,44 @@ fn later_of(before: Usage, later: Usage) -> Usage {
         cache_write_tokens: later.cache_write_tokens.or(before.cache_write_tokens),
         output_tokens: later.output_tokens.or(before.output_tokens),
         reasoning_tokens: later.reasoning_tokens.or(before.reasoning_tokens),
+        stated_cost: later.stated_cost.or(before.stated_cost),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_that_repeats_itself_ends_as_a_cut_one() {
+        let unbounded = SendingSize {
+            text_tokens: u64::MAX,
+            image_tokens: 0,
+            output_tokens: None,
+        };
+        let piece = |finish| AnswerPiece {
+            content: ChatPiece::from_text("The answer is applied by another program.\n"),
+            finish,
+            ..AnswerPiece::default()
+        };
+        // The second case is an answer to which its server has given an end.
+        for (end, is_ended_here, finish) in [
+            (None, true, FinishReason::Length),
+            (Some(FinishReason::Stop), false, FinishReason::Stop),
+        ] {
+            let mut answer = AnswerBuilder::new(KeyGuard::new(None, None), unbounded, None);
+            for _ in 0..99 {
+                answer.add_piece(piece(None), &mut VecDeque::new()).unwrap();
+            }
+            answer.add_piece(piece(end), &mut VecDeque::new()).unwrap();
+            assert_eq!(answer.end_repetition(), is_ended_here);
+            assert_eq!(answer.finish_reason(), finish);
+            assert_eq!(
+                answer.list_warnings().concat().contains("again and again"),
+                is_ended_here
+            );
+        }
+    }
 
     #[test]
     fn a_later_end_does_not_make_an_answer_whole() {

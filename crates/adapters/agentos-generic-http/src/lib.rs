@@ -21,6 +21,7 @@ mod pieces;
 mod plain;
 mod reading;
 mod reason;
+mod repetition;
 mod retry;
 mod sending;
 mod server;

@@ -14,11 +14,20 @@ use crate::{Fault, OptionalField, Reason, StatedFact};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RefusedFields(Arc<Mutex<Vec<LeftOut>>>);
 
-/// Field that requests leave out, or write under another name.
+/// Field that requests leave out, or write in another way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LeftOut {
     name: &'static str,
-    instead: Option<&'static str>,
+    instead: Option<Instead>,
+}
+
+/// Replacement of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Instead {
+    /// Another name with the value of the field.
+    Name(&'static str),
+    /// The switch `true`, where the value was a level.
+    Switch,
 }
 
 impl RefusedFields {
@@ -32,13 +41,17 @@ impl RefusedFields {
     ) {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for field in optional {
-            let refused = known.iter().find(|left| left.name == field.name);
+            // The last refusal counts: a switch can be refused after a level.
+            let refused = known.iter().rfind(|left| left.name == field.name);
             if omit.iter().any(|name| name == field.name) {
                 leave_out(body, size, field, None);
             } else if let Some(left) = refused {
-                // The other name may have been refused since.
-                let is_refused = |other: &&str| known.iter().any(|left| left.name == *other);
-                leave_out(body, size, field, left.instead.filter(|other| !is_refused(other)));
+                let is_open = |instead: &Instead| match instead {
+                    // The other name may have been refused since.
+                    Instead::Name(other) => !known.iter().any(|left| left.name == *other),
+                    Instead::Switch => true,
+                };
+                leave_out(body, size, field, left.instead.filter(is_open));
             }
         }
     }
@@ -70,7 +83,10 @@ impl RefusedFields {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The other name was refused before: the server takes neither.
         let is_tried = known.iter().any(|left| Some(left.name) == field.other_name);
-        let instead = field.other_name.filter(|_| !is_tried);
+        let instead = match is_refused_level(body, field, &words) {
+            true => Some(Instead::Switch),
+            false => field.other_name.filter(|_| !is_tried).map(Instead::Name),
+        };
         known.push(LeftOut {
             name: field.name,
             instead,
@@ -78,10 +94,16 @@ impl RefusedFields {
         drop(known);
         leave_out(body, size, field, instead);
         Some(match instead {
-            Some(other) => format!(
+            Some(Instead::Name(other)) => format!(
                 "the server does not take `{}`: `{other}` is sent instead",
                 field.name
             ),
+            Some(Instead::Switch) => {
+                format!(
+                    "the server does not take this level of `{}`: `true` is sent instead",
+                    field.name
+                )
+            }
             None => format!("the server does not take `{}`: it is left out", field.name),
         })
     }
@@ -94,6 +116,12 @@ fn read_refusal(fault: &Fault) -> String {
     let said = fault.said.as_deref().filter(|_| fault.reason == Reason::Rejected);
     let said: String = said.unwrap_or_default().chars().take(READ).collect();
     said.to_ascii_lowercase()
+}
+
+/// Returns true if the refusal names the level that a field has: the model may think without levels (Ollama's `think`).
+fn is_refused_level(body: &Value, field: &OptionalField, words: &str) -> bool {
+    let level = body.get(field.name).and_then(Value::as_str);
+    field.has_switch && level.is_some_and(|level| words.contains(&format!("\"{level}\"")))
 }
 
 fn is_sent(body: &Value, field: &OptionalField) -> bool {
@@ -111,7 +139,7 @@ fn holder<'a>(body: &'a mut Value, field: &OptionalField) -> Option<&'a mut Map<
     }
 }
 
-fn leave_out(body: &mut Value, size: &mut SendingSize, field: &OptionalField, instead: Option<&str>) {
+fn leave_out(body: &mut Value, size: &mut SendingSize, field: &OptionalField, instead: Option<Instead>) {
     let Some(holder) = holder(body, field) else {
         return;
     };
@@ -119,8 +147,15 @@ fn leave_out(body: &mut Value, size: &mut SendingSize, field: &OptionalField, in
         return;
     };
     match instead {
-        Some(other) => {
+        Some(Instead::Name(other)) => {
             holder.insert(other.to_owned(), value);
+        }
+        Some(Instead::Switch) => {
+            let switch = match value {
+                Value::String(_) => true.into(),
+                other => other,
+            };
+            holder.insert(field.name.to_owned(), switch);
         }
         // Without the limit, nothing bounds what an answer can cost.
         None if field.is_limit => size.output_tokens = None,
@@ -206,6 +241,34 @@ mod tests {
             Some("the server does not take `think`: it is left out")
         );
         assert_eq!(body, json!({"model": "m", "format": {}}));
+    }
+
+    #[test]
+    fn a_refused_level_becomes_the_switch_and_then_nothing() {
+        let fields = [OptionalField::new("think").asks_thinking().with_switch()];
+        let refused = RefusedFields::default();
+        let (_, mut size) = request();
+        let mut body = json!({"think": "low"});
+        let mut told = Vec::new();
+        for words in [
+            r#"think value "low" is not supported for this model"#,
+            r#""m" does not support thinking"#,
+        ] {
+            let fault = Fault::from(Reason::Rejected).with_message(words);
+            let said = refused.learn(&fault, &mut body, &mut size, &fields);
+            let mut next = json!({"think": "high"});
+            refused.apply(&mut next, &mut size, &fields, &[]);
+            let mut off = json!({"think": false});
+            refused.apply(&mut off, &mut size, &fields, &[]);
+            told.push(format!(
+                "{}; now {body}, next {next}, off {off}",
+                said.unwrap_or_default()
+            ));
+        }
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        the server does not take this level of `think`: `true` is sent instead; now {"think":true}, next {"think":true}, off {"think":false}
+        the server does not take `think`: it is left out; now {}, next {}, off {}
+        "#);
     }
 
     #[test]

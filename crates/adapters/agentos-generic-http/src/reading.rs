@@ -139,6 +139,10 @@ impl EventReader {
         }
         let has_word = piece.has_word();
         answer.add_piece(piece, ready)?;
+        if answer.end_repetition() {
+            self.close(answer, ready)?;
+            return Ok(EventStep::Ended);
+        }
         Ok(EventStep::GoesOn { has_word })
     }
 

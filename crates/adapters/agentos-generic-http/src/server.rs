@@ -47,6 +47,25 @@ pub struct Server {
     pub(crate) refused: RefusedFields,
 }
 
+/// Words the other models of a server, as in `; it also has `b` and `c``. Empty if it has none, or too many for one line.
+fn word_others(model: &str, all: &[String]) -> String {
+    const MOST: usize = 5;
+    let others: Vec<String> = all
+        .iter()
+        .filter(|other| *other != model)
+        .map(|other| format!("`{other}`"))
+        .collect();
+    match others.as_slice() {
+        [] => String::new(),
+        [only] => format!("; it also has {only}"),
+        [first @ .., last] if others.len() <= MOST => {
+            format!("; it also has {} and {last}", first.join(", "))
+        }
+        // As of a vendor: `models` of the JSON report has them all.
+        [_, ..] => String::new(),
+    }
+}
+
 /// Returns true for a text between two quotation marks, as files of variables have it and shells remove it.
 fn is_in_quotes(text: &str) -> bool {
     ['"', '\'', '`']
@@ -172,7 +191,10 @@ impl Server {
         let at = self.display_address(endpoint);
         let provider = &self.settings.provider;
         let details = match (&found.model, found.remark) {
-            (Some(model), None) => format!("`{at}` is ready with model `{model}`"),
+            (Some(model), None) => {
+                let others = word_others(model, &found.models);
+                format!("`{at}` is ready with model `{model}`{others}")
+            }
             (Some(model), Some(Reason::NotLoaded)) => {
                 format!("`{at}` is ready; model `{model}` is not loaded, the first request loads it")
             }
@@ -362,5 +384,27 @@ impl Server {
             hints: &self.hints,
             at,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_other_models_are_named() {
+        let many: Vec<String> = ('a'..'k').map(String::from).collect();
+        let told = [0, 1, 2, 3, 6, 7].map(|count| {
+            let all: Vec<String> = many.iter().take(count).cloned().collect();
+            format!("{count}{}", word_others("a", &all))
+        });
+        insta::assert_snapshot!(told.join("\n"), @"
+        0
+        1
+        2; it also has `b`
+        3; it also has `b` and `c`
+        6; it also has `b`, `c`, `d`, `e` and `f`
+        7
+        ");
     }
 }

@@ -93,6 +93,8 @@ pub struct OptionalField {
     pub is_limit: bool,
     /// True if the field asks for thinking. Servers refuse it in words that do not name the field.
     pub asks_thinking: bool,
+    /// True if a server that does not take its level may take the switch `true`.
+    pub has_switch: bool,
 }
 
 impl OptionalField {
@@ -105,6 +107,7 @@ impl OptionalField {
             other_name: None,
             is_limit: false,
             asks_thinking: false,
+            has_switch: false,
         }
     }
 
@@ -122,6 +125,15 @@ impl OptionalField {
     pub const fn asks_thinking(self) -> Self {
         Self {
             asks_thinking: true,
+            ..self
+        }
+    }
+
+    /// Makes the field one of which a server may take the switch `true` in the place of a level.
+    #[must_use]
+    pub const fn with_switch(self) -> Self {
+        Self {
+            has_switch: true,
             ..self
         }
     }

@@ -43,11 +43,11 @@ impl LlamaCppService {
     }
 }
 
-/// Probes the server with three documents.
+/// Probes the server with three documents, and the path of tasks with a request that generates nothing.
 ///
 /// `/health` says if the model is still loading, but needs no key. `/props` requires the key, and no other service has it. The
 /// model list contains the model's name.
-async fn probe_documents(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
+async fn probe_documents(call: ServerCall<'_>, mode: LlamaCppMode) -> Result<ProbeFindings, Fault> {
     let root = call.base.without_last("v1");
     match call.get(root.join("health")).await {
         Ok(_) => {}
@@ -61,6 +61,9 @@ async fn probe_documents(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
     if found.remark == Some(Reason::NotLoaded) && !props.loads_on_demand {
         return Err(Fault::from(Reason::LoadingOff).with_models(found.models));
     }
+    if mode == LlamaCppMode::Completion {
+        check_task_path(call, &root).await?;
+    }
     let of_model = if props.is_router && found.remark.is_none() {
         routed_context(call, &root, found.model.as_deref()).await
     } else {
@@ -70,6 +73,24 @@ async fn probe_documents(call: ServerCall<'_>) -> Result<ProbeFindings, Fault> {
         context_window: of_model.or(props.context_window).or(found.context_window),
         ..found
     })
+}
+
+/// Checks that no other service answers at the path of tasks: a proxy can pass only some of the paths on.
+///
+/// llama.cpp refuses a request without a prompt in its own form, before the request takes a slot. No model is named, so a router loads
+/// none.
+///
+/// # Errors
+/// If the answer is certainly not from llama.cpp. A failure that it can have itself says nothing about the path.
+async fn check_task_path(call: ServerCall<'_>, root: &HttpUrl) -> Result<(), Fault> {
+    match call.post(root.join("completion"), json!({})).await {
+        Ok(answer) if answer.get("content").is_some_and(Value::is_string) => Ok(()),
+        Ok(_) => Err(Reason::Fields.into()),
+        Err(fault) => match fault.reason {
+            Reason::WrongPath | Reason::Html | Reason::NotJson => Err(fault),
+            _ => Ok(()),
+        },
+    }
 }
 
 /// Reads the context length of one of a router's models, without loading it. `None` if it is not loaded.
@@ -200,7 +221,7 @@ impl Service for LlamaCppService {
     }
 
     fn probe_server<'a>(&'a self, call: ServerCall<'a>) -> BoxFuture<'a, Result<ProbeFindings, Fault>> {
-        Box::pin(probe_documents(call))
+        Box::pin(probe_documents(call, self.mode))
     }
 
     fn prepare_task<'a>(

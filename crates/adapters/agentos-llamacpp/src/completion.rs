@@ -188,6 +188,7 @@ fn read(body: &Value, is_end: bool) -> Result<AnswerPiece, Fault> {
         cache_write_tokens: None,
         output_tokens: count("/tokens_predicted"),
         reasoning_tokens: None,
+        stated_cost: None,
     });
     Ok(piece)
 }

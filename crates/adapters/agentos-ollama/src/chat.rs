@@ -21,7 +21,7 @@ pub(crate) const DEFAULT_LIMIT: u64 = 4096;
 const OPTIONAL: [OptionalField; 7] = [
     OptionalField::new("truncate"),
     OptionalField::new("format"),
-    OptionalField::new("think").asks_thinking(),
+    OptionalField::new("think").asks_thinking().with_switch(),
     OptionalField::inside("options", "temperature"),
     OptionalField::inside("options", "top_p"),
     OptionalField::inside("options", "seed"),
@@ -135,6 +135,7 @@ impl Wire for OllamaWire {
             cache_write_tokens: None,
             output_tokens: count("eval_count"),
             reasoning_tokens: None,
+            stated_cost: None,
         });
         Ok(piece)
     }

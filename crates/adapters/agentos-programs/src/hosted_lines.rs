@@ -77,6 +77,7 @@ pub enum ParentLine {
 /// Line of the child.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "nearly every line is an answer")]
 pub enum ChildLine {
     /// The child has read the greeting. It is the first line, and comes once.
     Ready,

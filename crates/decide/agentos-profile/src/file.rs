@@ -71,8 +71,8 @@ pub struct ProfileFile {
     /// Program to start, for the adapters `agent`, `acp`, `tool`, `toolbox` and `mcp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramFile>,
-    /// Prices of tokens. Without any, they are 0 for a server of llama.cpp, LM Studio or Ollama on this machine, and unknown for
-    /// every other.
+    /// Prices of tokens. Without any, they are 0 for a server of this machine that shows itself as llama.cpp, LM Studio or Ollama (or, as
+    /// the provider of this name, `vllm` or `sglang`), and unknown for every other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceFile>,
     /// Sampling parameters.

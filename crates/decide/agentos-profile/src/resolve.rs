@@ -80,9 +80,6 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
     let requires_key = stack.pick_or(|file| file.requires_key, wants_key);
     let adapter_kind = adapter.value;
     let class = program.as_ref().and_then(|program| program.value.class);
-    let is_own_machine = runs_own_models(adapter_kind)
-        && base_url.as_ref().is_some_and(|url| url.value.is_loopback())
-        && !model.as_ref().is_some_and(|model| is_hosted_model(&model.value));
     let model_name = model.as_ref().map(|model| model.value.clone());
     let profile = Profile {
         provider: provider.to_owned(),
@@ -108,7 +105,7 @@ pub fn resolve_profile(provider: &str, layers: &ProfileLayers) -> Result<Resolve
         http: http.map(|http| note_origin(&mut origins, "http", http)),
         program: program.map(|program| note_origin(&mut origins, "program", program)),
         pool: pool.map(|pool| note_origin(&mut origins, "pool", pool)),
-        price: pick_price(&stack, model_name.as_deref(), is_own_machine, &mut origins)?,
+        price: pick_price(&stack, model_name.as_deref(), &mut origins)?,
         timeouts: pick_timeouts(&stack, adapter_kind, class, &mut origins)?,
         retries: layers.flags.retries,
         params: pick_params(&stack, &mut origins)?,
@@ -290,36 +287,11 @@ fn pick_program(
     }
 }
 
-/// Returns true for the servers that only run models themselves. Any other kind of server can be a gateway to a paid service,
-/// also on this machine.
-fn runs_own_models(adapter: AdapterKind) -> bool {
-    match adapter {
-        AdapterKind::Llamacpp | AdapterKind::Lmstudio | AdapterKind::Ollama => true,
-        AdapterKind::Openai
-        | AdapterKind::Anthropic
-        | AdapterKind::Gemini
-        | AdapterKind::GenericHttp
-        | AdapterKind::Agent
-        | AdapterKind::Acp
-        | AdapterKind::Tool
-        | AdapterKind::Toolbox
-        | AdapterKind::Mcp
-        | AdapterKind::Pool => false,
-    }
-}
-
-/// Returns true for a model that Ollama passes on to its paid service, such as `gpt-oss:120b-cloud`
-/// (docs.ollama.com/cloud).
-fn is_hosted_model(model: &str) -> bool {
-    model.ends_with("-cloud") || model.ends_with(":cloud")
-}
-
-/// Picks the prices of a model: without any, 0 on the user's own machine, and unknown elsewhere.
+/// Picks the prices of a model. Prices that no file states are unknown here.
 /// A file that names a model has the prices of that model alone: else a client could use an expensive model at the price of a cheap one.
 fn pick_price(
     stack: &LayerStack,
     model: Option<&str>,
-    is_own_machine: bool,
     origins: &mut BTreeMap<&'static str, Origin>,
 ) -> Result<PriceFile, ProfileError> {
     let is_about = |file: &ProfileFile| file.model.is_none() || file.model.as_deref() == model;
@@ -342,27 +314,11 @@ fn pick_price(
         )?;
         Ok(value.map(|value| note_origin(origins, field, value)))
     };
-    let stated = PriceFile {
+    Ok(PriceFile {
         input: one("price.input", |price| price.input)?,
         cached: one("price.cached", |price| price.cached)?,
         cache_write: one("price.cache_write", |price| price.cache_write)?,
         output: one("price.output", |price| price.output)?,
-    };
-    if !is_own_machine || stated != PriceFile::default() {
-        return Ok(stated);
-    }
-    let mut free = |field| {
-        let value = LayeredValue {
-            value: 0.0,
-            origin: Origin::Derived,
-        };
-        Some(note_origin(origins, field, value))
-    };
-    Ok(PriceFile {
-        input: free("price.input"),
-        cached: None,
-        cache_write: None,
-        output: free("price.output"),
     })
 }
 

@@ -49,7 +49,7 @@ use crate::{Cause, FailedAttempt, Outcome, OutcomeKind};
 pub use crate::request::{TaskRequest, was_interrupted};
 pub use prompting::preview_task;
 
-use after_failure::find_next_call;
+use after_failure::{NextCall, find_next_call};
 
 /// A call of a tool, judged but not landed.
 #[derive(Debug)]
@@ -331,6 +331,8 @@ pub async fn run(
     let mut cost = Some(ExactCost::default());
     let mut earlier: Vec<FailedAttempt> = Vec::new();
     let mut read_before = 0_u64;
+    // Answers in a row of the same tool that did not land.
+    let mut refusals = 0;
     loop {
         let mut proposed =
             match propose_change(effects, &current, attempt, feedback.take(), progress, cancel).await {
@@ -373,10 +375,14 @@ pub async fn run(
             && (outcome.cause == Cause::Landing || failed_check);
         let context_bytes = proposed.context.count_bytes().saturating_add(read_before);
         outcome.result = Some(proposed.result);
-        let failure = proposed.error.as_ref();
-        let next_call = find_next_call(effects, (request, &current), &narrowed, failure, &outcome, cancel);
-        let handed = next_call.await;
-        if let Some(handed) = handed {
+        refusals += 1;
+        let ended = (proposed.error.as_ref(), again.then_some(refusals));
+        let next_call = find_next_call(effects, (request, &current), &narrowed, ended, &outcome, cancel);
+        if let Some(NextCall {
+            request: handed,
+            is_attempt,
+        }) = next_call.await
+        {
             let next = attempt_facts(&handed, attempt + 1, effects.clock.now());
             // Policy may not let the other tool, or this one again, be asked. Then the failure is the end.
             if matches!(refuse_ahead(effects, &handed, &begun, next), Ok(Some(_))) {
@@ -388,9 +394,9 @@ pub async fn run(
                 message: outcome.message,
             });
             // The other tool begins with the task alone: a change has one author.
-            (current, feedback, read_before) = (handed, None, 0);
+            (current, feedback, read_before, refusals) = (handed, None, 0, 0);
             attempt += 1;
-            replaced += 1;
+            replaced += u32::from(!is_attempt);
             continue;
         }
         let next = attempt_facts(&current, attempt + 1, effects.clock.now());

@@ -69,7 +69,7 @@ impl Providers<'_> {
         // A limit on what a call can cost follows from a stated window, so the word of a server elsewhere is not written down.
         let stated = window
             .filter(|_| address.is_loopback() && seen.sort.adapter() == agentos_profile::AdapterKind::Openai);
-        // The profiles of the other adapters have these prices already, as long as the server is on this machine.
+        // The servers of the other adapters are asked again before each call, so nothing is written down for them.
         let is_free = address.is_loopback()
             && seen.sort.runs_models()
             && seen.sort.adapter() == agentos_profile::AdapterKind::Openai;

@@ -1,13 +1,31 @@
 //! The prices of a provider's model: those of the user's entry about it, else of its profile, else of the catalogue.
 //!
-//! Owns: when a price of the catalogue holds. Never: computes a cost.
+//! Owns: when a price of the catalogue holds, and whose calls cost nothing. Never: computes a cost.
+//!
+//! | server | prices if nobody states any |
+//! |---|---|
+//! | the vendor's own | those of the catalogue |
+//! | llama.cpp, LM Studio, Ollama, and a provider `vllm` or `sglang`, on this machine, which answers as itself right before the call | 0 |
+//! | another one, or another one in the place of these | unknown, because it can pass calls on to a paid service |
+//!
+//! For vLLM and SGLang under other names, `agentos models add` asks once and writes the price 0 into the user's profile.
+
+use std::time::Duration;
 
 use agentos_catalog::Catalog;
 use agentos_engine::ports::EffectError;
-use agentos_profile::{Origin, PriceFile, ResolvedProfile};
+use agentos_net::HttpUrl;
+use agentos_profile::{AdapterKind, Origin, PriceFile, Profile, ResolvedProfile};
 use agentos_tool::{TokenPrice, TokenPrices};
 
+use crate::server_probe::computes_itself;
+use crate::tools::{Tool, make_server_tool};
+use agentos_ground::Ground;
 use agentos_ground::error::catalog_error;
+use agentos_ground::runtime::block_on_other_thread;
+
+/// Longest time to find out which server answers.
+const PROBE_TIME: Duration = Duration::from_secs(2);
 
 /// Returns the prices of the model that a profile names; none if nobody states them.
 ///
@@ -38,6 +56,78 @@ pub fn find_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, EffectErro
     Ok(found.unwrap_or_default())
 }
 
+/// Returns the prices by which members of a pool are compared: as [`find_prices`], and 0 for a server that should compute itself.
+/// Nothing is asked, so no limit may rely on them.
+///
+/// # Errors
+/// If the catalogue cannot be read.
+pub fn presume_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, EffectError> {
+    let known = find_prices(resolved)?;
+    let is_free = known.is_unknown() && name_own_server(&resolved.profile).is_some();
+    Ok(if is_free { price_of_nothing() } else { known })
+}
+
+/// Returns the prices of a model's calls: the known ones, or 0 if its server answers now as one that computes itself. Must be awaited on
+/// a thread with a runtime that has timers and sockets.
+pub async fn prove_prices(known: TokenPrices, profile: &Profile) -> TokenPrices {
+    let Some((address, model)) = name_own_server(profile).filter(|_| known.is_unknown()) else {
+        return known;
+    };
+    let asked = computes_itself(&address, profile.adapter, model);
+    match tokio::time::timeout(PROBE_TIME, asked).await {
+        Ok(true) => price_of_nothing(),
+        Ok(false) | Err(_) => known,
+    }
+}
+
+/// Returns the prices as [`prove_prices`] does, for code that does not await.
+pub(crate) fn prove_prices_now(known: TokenPrices, profile: &Profile) -> TokenPrices {
+    if !known.is_unknown() || name_own_server(profile).is_none() {
+        return known;
+    }
+    let proved = block_on_other_thread(|| prove_prices(known.clone(), profile));
+    proved.unwrap_or(known)
+}
+
+fn price_of_nothing() -> TokenPrices {
+    TokenPrices {
+        input: Some(TokenPrice::default()),
+        output: Some(TokenPrice::default()),
+        source: Some("own machine".to_owned()),
+        ..TokenPrices::default()
+    }
+}
+
+/// Returns the address and the model of a server on this machine whose kind only runs models itself. `None` for any other: it can be a
+/// gateway to a paid service, also on this machine.
+fn name_own_server(profile: &Profile) -> Option<(HttpUrl, Option<&str>)> {
+    let is_kind = match profile.adapter {
+        AdapterKind::Llamacpp | AdapterKind::Lmstudio | AdapterKind::Ollama => true,
+        AdapterKind::Openai => matches!(profile.provider.as_str(), "vllm" | "sglang"),
+        AdapterKind::Anthropic
+        | AdapterKind::Gemini
+        | AdapterKind::GenericHttp
+        | AdapterKind::Agent
+        | AdapterKind::Acp
+        | AdapterKind::Tool
+        | AdapterKind::Toolbox
+        | AdapterKind::Mcp
+        | AdapterKind::Pool => false,
+    };
+    let model = profile.model.as_deref();
+    let address = profile
+        .base_url
+        .as_ref()
+        .filter(|url| is_kind && url.is_loopback())?;
+    let address = HttpUrl::parse(address.as_str()).ok()?;
+    (!model.is_some_and(is_hosted_model)).then_some((address, model))
+}
+
+/// Returns true for a model that Ollama passes on to its paid service, such as `gpt-oss:120b-cloud` (docs.ollama.com/cloud).
+fn is_hosted_model(model: &str) -> bool {
+    model.ends_with("-cloud") || model.ends_with(":cloud")
+}
+
 /// Names where the prices of a profile come from.
 fn name_source(resolved: &ResolvedProfile) -> String {
     match resolved
@@ -46,11 +136,14 @@ fn name_source(resolved: &ResolvedProfile) -> String {
         .or(resolved.origin_of("price.cached"))
         .or(resolved.origin_of("price.cache_write"))
     {
-        // A model on the user's own machine costs nothing, unless its profile says otherwise.
-        Some(Origin::Derived) => "own machine".to_owned(),
         Some(origin @ Origin::UserModel(_)) => origin.to_string(),
         Some(
-            Origin::BuiltIn | Origin::UserFile | Origin::ProjectFile | Origin::Environment(_) | Origin::Flag,
+            Origin::BuiltIn
+            | Origin::Derived
+            | Origin::UserFile
+            | Origin::ProjectFile
+            | Origin::Environment(_)
+            | Origin::Flag,
         )
         | None => "profile".to_owned(),
     }
@@ -64,43 +157,15 @@ fn catalog_id(resolved: &ResolvedProfile) -> Option<String> {
     Some(format!("{}/{model}", resolved.profile.provider))
 }
 
-#[cfg(test)]
-mod tests {
-    use agentos_profile::{ProfileFlags, ProfileLayers, resolve_profile};
-
-    use super::*;
-
-    #[test]
-    fn a_price_of_the_catalogue_holds_at_the_vendors_own_address() {
-        let profile = r#"{"provider":"openai","price":{"input":3,"output":15}}"#;
-        let profile = agentos_profile::parse_profile("x.json", profile).unwrap();
-        let gateway = Some("https://gateway.example/v1".to_owned());
-        let cases = [
-            ("openai", "gpt-5.1", None, None, "1.25 10 models.dev 2026-07-02"),
-            ("openai", "no-such-model", None, None, "- - -"),
-            // Whoever answers at another address has prices of their own.
-            ("openai", "gpt-5.1", gateway, None, "- - -"),
-            ("openai", "gpt-5.1", None, Some(profile), "3 15 profile"),
-            ("llamacpp", "gpt-5.1", None, None, "0 0 own machine"),
-        ];
-        for (provider, model, base_url, user, expected) in cases {
-            let flags = ProfileFlags {
-                model: Some(model.to_owned()),
-                base_url,
-                ..ProfileFlags::default()
-            };
-            let layers = ProfileLayers {
-                user,
-                flags,
-                ..ProfileLayers::default()
-            };
-            let prices = find_prices(&resolve_profile(provider, &layers).unwrap()).unwrap();
-            let text =
-                |price: Option<TokenPrice>| price.map_or_else(|| "-".to_owned(), |price| price.to_string());
-            let source = prices.source.as_deref().unwrap_or("-");
-            let source = source.split(" sha256:").next().unwrap_or_default();
-            let found = format!("{} {} {source}", text(prices.input), text(prices.output));
-            assert_eq!(found, expected, "{provider} {model}");
-        }
-    }
+/// Makes the tool of a server for calls, whose cost counts. Asks a server on this machine which one it is.
+///
+/// # Errors
+/// If its wire is invalid.
+pub fn make_called_tool(ground: &Ground, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
+    let mut tool = make_server_tool(ground, resolved)?;
+    tool.price = prove_prices_now(tool.price, &resolved.profile);
+    Ok(tool)
 }
+
+#[cfg(test)]
+mod tests;

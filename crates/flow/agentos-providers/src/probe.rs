@@ -10,12 +10,13 @@ use agentos_landing::{
     LandedChange, Rung, land,
 };
 use agentos_tool::{
-    ContextFile, EditFormat, ExactCost, FinishReason, NoProgress, TaskLimits, ToolError, ToolOutput,
-    ToolTask, Usage,
+    ContextFile, EditFormat, ExactCost, FinishReason, NoProgress, TaskLimits, TokenPrices, ToolError,
+    ToolOutput, ToolTask, Usage,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::prices::prove_prices;
 use crate::tools::Tool;
 use agentos_ground::clock::new_run;
 
@@ -74,6 +75,10 @@ pub async fn probe_formats(tool: &Tool) -> Probe {
         EditFormat::JsonEdits,
         EditFormat::WholeFile,
     ];
+    let price = match &tool.hosting {
+        Some(hosting) => prove_prices(tool.price.clone(), &hosting.profile).await,
+        None => tool.price.clone(),
+    };
     let (mut formats, mut failure) = (Vec::new(), None);
     for edit_format in all {
         if tool
@@ -84,7 +89,7 @@ pub async fn probe_formats(tool: &Tool) -> Probe {
         {
             continue;
         }
-        match probe_format(tool, edit_format).await {
+        match probe_format(tool, &price, edit_format).await {
             Ok(found) => formats.push(found),
             // A call that failed would probably fail again, and each call may cost money.
             Err(error) => {
@@ -123,7 +128,11 @@ pub async fn probe_formats(tool: &Tool) -> Probe {
 ///
 /// # Errors
 /// If the call gave no answer.
-async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProbe, ToolError> {
+async fn probe_format(
+    tool: &Tool,
+    price: &TokenPrices,
+    edit_format: EditFormat,
+) -> Result<FormatProbe, ToolError> {
     let task = ToolTask {
         task_id: new_run(),
         instruction: INSTRUCTION.to_owned(),
@@ -150,7 +159,7 @@ async fn probe_format(tool: &Tool, edit_format: EditFormat) -> Result<FormatProb
     };
     let output = tool.adapter.run(&task, &NoProgress).await?;
     let mut found = judge_output(edit_format, &output);
-    let cost = output.usage.and_then(|usage| tool.price.cost(&usage));
+    let cost = output.usage.and_then(|usage| price.cost(&usage));
     found.cost_micro_usd = cost.map(ExactCost::micro_dollars);
     Ok(found)
 }

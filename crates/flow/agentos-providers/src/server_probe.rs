@@ -28,6 +28,8 @@ const LARGEST_DOCUMENT: usize = 4 << 20;
 const MOST_MODELS: usize = 1_000;
 /// Longest name of a model, in characters.
 const LONGEST_NAME: usize = 200;
+/// Lists of LM Studio with the state of its models, the newest form first.
+const LMSTUDIO_LISTS: [&str; 2] = ["api/v1/models", "api/v0/models"];
 /// Windows that a server can state, in tokens. Other numbers are mistakes.
 const WINDOWS: std::ops::RangeInclusive<u64> = 128..=100_000_000;
 
@@ -117,13 +119,7 @@ pub(crate) struct SeenModel {
 /// # Errors
 /// If nothing answers, the server wants a key, or it is no known server of models.
 pub(crate) async fn look_at(address: &HttpUrl) -> Result<SeenServer, EffectError> {
-    let client = HttpClient::new(NetConfig {
-        connect_timeout: DOCUMENT_TIME,
-        max_body_bytes: LARGEST_DOCUMENT,
-        ..NetConfig::default()
-    });
-    let client = client.map_err(|error| EffectError::from_error(Cause::Internal, "no-server", &error))?;
-    let look = Look { client, address };
+    let look = Look::new(address)?;
     let root = address.without_last("v1");
     // The list goes first: it is the document that most servers have, and shows whether anything answers at all.
     let list = look.read(&root.join("v1/models")).await;
@@ -135,7 +131,7 @@ pub(crate) async fn look_at(address: &HttpUrl) -> Result<SeenServer, EffectError
     if let Some(models) = look.read_ollama(&root).await {
         return Ok(look.found(ServerSort::Ollama, &root, models));
     }
-    for path in ["api/v1/models", "api/v0/models"] {
+    for path in LMSTUDIO_LISTS {
         if let Ok(document) = look.read(&root.join(path)).await
             && let Some(models) = read_lmstudio(&document)
         {
@@ -153,6 +149,71 @@ pub(crate) async fn look_at(address: &HttpUrl) -> Result<SeenServer, EffectError
     }
 }
 
+/// Returns true if the server at an address answers as one that computes the answers of a model itself. `None` for the model means that any
+/// of its models can answer. Sends no key.
+pub(crate) async fn computes_itself(address: &HttpUrl, adapter: AdapterKind, model: Option<&str>) -> bool {
+    let Ok(look) = Look::new(address) else {
+        return false;
+    };
+    let root = address.without_last("v1");
+    match adapter {
+        AdapterKind::Llamacpp => {
+            let props = look.read(&root.join("props")).await;
+            if props.is_ok_and(|props| read_llamacpp(&props, &Value::Null).is_some()) {
+                return true;
+            }
+            // With a key of its own, the server shows strangers its list alone.
+            let list = look.read(&root.join("v1/models")).await;
+            list.is_ok_and(|list| are_all_of(&list, "llamacpp"))
+        }
+        AdapterKind::Ollama => {
+            let tags = look.read(&root.join("api/tags")).await;
+            let is_own = tags.is_ok_and(|tags| runs_model(&tags, model));
+            is_own && look.read_version(&root).await.is_some()
+        }
+        AdapterKind::Lmstudio => {
+            for path in LMSTUDIO_LISTS {
+                // An earlier version answers the newer path with an error and the status 200.
+                let document = look.read(&root.join(path)).await;
+                if document.is_ok_and(|document| read_lmstudio(&document).is_some()) {
+                    return true;
+                }
+            }
+            false
+        }
+        AdapterKind::Openai => {
+            let list = look.read(&address.join("models")).await;
+            list.is_ok_and(|list| are_all_of(&list, "vllm") || are_all_of(&list, "sglang"))
+        }
+        AdapterKind::Anthropic
+        | AdapterKind::Gemini
+        | AdapterKind::GenericHttp
+        | AdapterKind::Agent
+        | AdapterKind::Acp
+        | AdapterKind::Tool
+        | AdapterKind::Toolbox
+        | AdapterKind::Mcp
+        | AdapterKind::Pool => false,
+    }
+}
+
+/// Returns true if Ollama has the model here. A model of its paid service is in the list with the host that answers, under any name.
+fn runs_model(tags: &Value, model: Option<&str>) -> bool {
+    let Some(mut entries) = entries(tags, "models") else {
+        return false;
+    };
+    let is_asked = |entry: &Value| {
+        let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
+        model.is_none_or(|model| name == model || name.strip_suffix(":latest") == Some(model))
+    };
+    let is_elsewhere = |entry: &Value| {
+        let remote = [entry.get("remote_host"), entry.get("remote_model")];
+        let mut stated = remote.into_iter().flatten().filter_map(Value::as_str);
+        stated.any(|text| !text.is_empty())
+    };
+    !entries.any(|entry| is_asked(entry) && is_elsewhere(entry))
+}
+
 /// Reason why a document cannot be read.
 enum LookFault {
     /// Nothing answers, in words.
@@ -168,7 +229,17 @@ struct Look<'a> {
     address: &'a HttpUrl,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
+    fn new(address: &'a HttpUrl) -> Result<Self, EffectError> {
+        let client = HttpClient::new(NetConfig {
+            connect_timeout: DOCUMENT_TIME,
+            max_body_bytes: LARGEST_DOCUMENT,
+            ..NetConfig::default()
+        });
+        let client = client.map_err(|error| EffectError::from_error(Cause::Internal, "no-server", &error))?;
+        Ok(Self { client, address })
+    }
+
     fn found(&self, sort: ServerSort, base: &HttpUrl, models: Vec<SeenModel>) -> SeenServer {
         SeenServer {
             sort,
@@ -191,10 +262,15 @@ impl Look<'_> {
         serde_json::from_slice(&answer.body).map_err(|_| LookFault::NoJson)
     }
 
+    /// Returns if an Ollama server states its version. `None` if another server answers.
+    async fn read_version(&self, root: &HttpUrl) -> Option<()> {
+        let version = self.read(&root.join("api/version")).await.ok()?;
+        version.get("version").and_then(Value::as_str).map(|_| ())
+    }
+
     /// Reads the models of an Ollama server, with the window of the first. `None` if it is another server.
     async fn read_ollama(&self, root: &HttpUrl) -> Option<Vec<SeenModel>> {
-        let version = self.read(&root.join("api/version")).await.ok()?;
-        version.get("version").and_then(Value::as_str)?;
+        self.read_version(root).await?;
         let tags = self.read(&root.join("api/tags")).await.ok()?;
         let loaded = self.read(&root.join("api/ps")).await.unwrap_or_default();
         let mut models = read_ollama(&tags, &loaded)?;
@@ -346,19 +422,22 @@ fn read_lmstudio(document: &Value) -> Option<Vec<SeenModel>> {
     Some(all.into_iter().map(|(_, seen)| seen).collect())
 }
 
+/// Returns true if a list has models, and one owner has them all.
+fn are_all_of(list: &Value, owner: &str) -> bool {
+    let Some(mut entries) = entries(list, "data") else {
+        return false;
+    };
+    let is_of = |entry: &Value| entry.get("owned_by").and_then(Value::as_str) == Some(owner);
+    entries.next().is_some_and(is_of) && entries.all(is_of)
+}
+
 /// Reads the models of a server with OpenAI's wire. `None` if the document has another form.
 fn read_openai(list: &Value) -> Option<(ServerSort, Vec<SeenModel>)> {
     let models = read_list(list, None)?;
     // A gateway lists the models of several owners, and passes some on to a paid service.
-    let all_of = |owner: &str| {
-        let mut entries = entries(list, "data")?;
-        entries
-            .all(|entry| entry.get("owned_by").and_then(Value::as_str) == Some(owner))
-            .then_some(())
-    };
-    let sort = if all_of("vllm").is_some() {
+    let sort = if are_all_of(list, "vllm") {
         ServerSort::Vllm
-    } else if all_of("sglang").is_some() {
+    } else if are_all_of(list, "sglang") {
         ServerSort::Sglang
     } else {
         ServerSort::OpenAi

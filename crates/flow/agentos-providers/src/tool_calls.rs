@@ -11,6 +11,7 @@ use agentos_tool::{Ability, ExactCost, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::prices::prove_prices;
 use crate::servers::Hosting;
 use crate::tools::Tool;
 
@@ -96,7 +97,8 @@ pub async fn probe_tool_calls(tool: &Tool) -> ToolCallProbe {
         ),
         Ok(Some(seen)) => {
             found.usage = seen.usage;
-            let cost = seen.usage.and_then(|usage| tool.price.cost(&usage));
+            let price = prove_prices(tool.price.clone(), &hosting.profile).await;
+            let cost = seen.usage.and_then(|usage| price.cost(&usage));
             found.cost_micro_usd = cost.map(ExactCost::micro_dollars);
             found.latency_ms = seen.latency_ms;
             let (verdict, details) = judge_outcome(seen.outcome);

@@ -52,8 +52,9 @@ use agentos_ground::task_spec::ExploreLimits;
 use agentos_ground::task_spec::ExploreMode;
 use agentos_ground::window_share::{measure_window, reserve_answer};
 use agentos_providers::Providers;
+use agentos_providers::prices::make_called_tool;
 use agentos_providers::session::SessionFolders;
-use agentos_providers::tools::{self as profiled, Tool};
+use agentos_providers::tools::Tool;
 use conversation::{RunConversation, sum_usage};
 use tools::{ExploreTools, PROPOSE, ReadReports, takes_tools};
 
@@ -119,7 +120,7 @@ pub(crate) fn make_explorer(
         return Err(without_tools(&profile.provider));
     }
     Providers::of(host).require_trusted(toolboxes)?;
-    let mut made = profiled::make_server_tool(host, resolved)?;
+    let mut made = make_called_tool(host, resolved)?;
     let hosting = made.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error("this provider is not a model behind a server"))?;
     let folder = folders.open_copies()?.path().to_owned();

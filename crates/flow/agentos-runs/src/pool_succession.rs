@@ -11,7 +11,7 @@ use agentos_tool::ToolError;
 
 use crate::task_tool::make_server;
 use agentos_calls::model_memory::{FirstLook, await_first_request};
-use agentos_calls::pools::RunPool;
+use agentos_calls::pools::{PinnedMember, RunPool};
 use agentos_ground::Ground;
 use agentos_ground::options::ProviderChoice;
 use agentos_ground::task_spec::TaskSpec;
@@ -20,6 +20,9 @@ use agentos_providers::known_tools::read_tools;
 use agentos_providers::programs::{self, ToolUse};
 use agentos_providers::session::SessionFolders;
 use agentos_providers::tools::Tool;
+
+/// Answers in a row that did not land, after which another member goes on with the task.
+const MOST_REFUSALS: u32 = 2;
 
 /// Members of a run's pool as the engine asks for them.
 pub(crate) struct RunSuccession<'a> {
@@ -58,8 +61,7 @@ impl<'a> RunSuccession<'a> {
         Ok(tool)
     }
 
-    async fn prepare_next(&self, code: &str) -> Option<SuccessorTool<'_>> {
-        let pinned = self.pool.choose_after(self.host, code)?;
+    async fn prepare(&self, pinned: PinnedMember) -> Option<SuccessorTool<'_>> {
         let tool = match self.make_tool(&pinned.provider) {
             Ok(tool) => tool,
             Err(error) => {
@@ -94,6 +96,21 @@ impl<'a> RunSuccession<'a> {
 impl ToolSuccession for RunSuccession<'_> {
     fn find_next(&self, failure: &ToolError) -> FoundSuccessor<'_> {
         let code = failure.detail.clone();
-        Box::pin(async move { self.prepare_next(&code).await })
+        Box::pin(async move {
+            let next = self.pool.choose_after(self.host, &code)?;
+            self.prepare(next).await
+        })
+    }
+
+    fn find_abler(&self, refusals: u32, code: &str) -> FoundSuccessor<'_> {
+        let code = code.to_owned();
+        Box::pin(async move {
+            // The report about the first refusal often helps: the same member begins with what it knows.
+            if refusals < MOST_REFUSALS {
+                return None;
+            }
+            let next = self.pool.choose_abler(self.host, &code)?;
+            self.prepare(next).await
+        })
     }
 }

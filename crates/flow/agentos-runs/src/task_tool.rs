@@ -14,6 +14,7 @@ use agentos_ground::options::ProgramOptions;
 use agentos_ground::provider_kind::ProviderKind;
 use agentos_ground::task_spec::ExploreMode;
 use agentos_ground::task_spec::TaskSpec;
+use agentos_providers::prices::make_called_tool;
 use agentos_providers::programs;
 use agentos_providers::programs::ToolUse;
 use agentos_providers::session::{Session, SessionFolders};
@@ -84,7 +85,7 @@ pub(crate) fn make_server(
         return explore::make_explorer(host, folders, resolved, limits, &spec.toolboxes);
     }
     // Not in `make_server_tool`: a health check sends no task, so its adapter need not be confined.
-    let tool = tools::make_server_tool(host, resolved)?;
+    let tool = make_called_tool(host, resolved)?;
     let tool = hosted::confine_adapter(host, tool, folders, tool_use)?;
     budgets::guard_tool(host, tool, &resolved.profile)
 }

@@ -6,9 +6,10 @@ use std::fmt;
 
 use agentos_api::NextStep;
 use schemars::JsonSchema;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Endpoint, ErrorCategory, HealthStatus, MOST_TOKENS};
+use crate::{Endpoint, ErrorCategory, ExactCost, HealthStatus, MOST_TOKENS};
 
 /// Reason why a tool stopped writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +59,9 @@ pub struct Usage {
     /// Tokens of the answer that were spent on reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
+    /// Cost of the call in US dollars, as the server states it. `None` if it states none. It counts only where no price is known.
+    #[serde(default, rename = "stated_cost_usd", skip_serializing_if = "Option::is_none")]
+    pub stated_cost: Option<ExactCost>,
 }
 
 impl<'de> Deserialize<'de> for Usage {
@@ -69,7 +73,18 @@ impl<'de> Deserialize<'de> for Usage {
             cache_write_tokens: Option<u64>,
             output_tokens: Option<u64>,
             reasoning_tokens: Option<u64>,
+            stated_cost_usd: Option<StatedCost>,
         }
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum StatedCost {
+            Text(String),
+            Other(IgnoredAny),
+        }
+        let read = |stated: StatedCost| match stated {
+            StatedCost::Text(text) => text.parse().ok().map(ExactCost::cap),
+            StatedCost::Other(IgnoredAny) => None,
+        };
         // Programs and confined processes write them too, and a number that no record takes would lose the record of their call.
         let cap = |count: Option<u64>| count.map(|count| count.min(MOST_TOKENS));
         let counts = Counts::deserialize(from)?;
@@ -79,6 +94,7 @@ impl<'de> Deserialize<'de> for Usage {
             cache_write_tokens: cap(counts.cache_write_tokens),
             output_tokens: cap(counts.output_tokens),
             reasoning_tokens: cap(counts.reasoning_tokens),
+            stated_cost: counts.stated_cost_usd.and_then(read),
         })
     }
 }

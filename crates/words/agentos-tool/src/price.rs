@@ -46,6 +46,26 @@ impl TokenPrice {
 pub struct ExactCost(u64);
 
 impl ExactCost {
+    /// Most that one call is taken to cost. A larger number that a server states is no price of a call.
+    pub const MOST_OF_A_CALL: Self = Self(1_000 * 10_u64.pow(COST_DIGITS as u32));
+
+    /// Makes a cost from a number of a server, rounded to twelve digits after the point and capped. `None` if it is negative or no
+    /// finite number.
+    #[must_use]
+    pub fn from_stated(dollars: f64) -> Option<Self> {
+        let is_cost = dollars.is_finite() && dollars >= 0.0;
+        let most = 1_000.0;
+        // Through text, as with the prices of a profile. `+ 0.0` makes `-0.0` a plain zero.
+        let text = is_cost.then(|| format!("{:.COST_DIGITS$}", dollars.min(most) + 0.0))?;
+        text.parse().ok()
+    }
+
+    /// Returns the cost, at most the one that a call is taken to have.
+    #[must_use]
+    pub fn cap(self) -> Self {
+        self.min(Self::MOST_OF_A_CALL)
+    }
+
     /// Returns the cost in millionths of a US dollar, rounded to the nearest.
     #[must_use]
     pub fn micro_dollars(self) -> u64 {
@@ -202,9 +222,18 @@ impl TokenPrices {
             && self.above.is_empty()
     }
 
-    /// Returns the exact cost of these tokens. `None` if a required count or price is not known.
+    /// Returns the exact cost of these tokens. If no price is known at all, it is the one that the server states. `None` if nobody
+    /// states any, or a required count or price is not known.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Option<ExactCost> {
+        // With a price, the word of a server must not replace a count that is missing: what was reserved would shrink to it.
+        match self.is_unknown() {
+            true => usage.stated_cost.or_else(|| self.count_cost(usage)),
+            false => self.count_cost(usage),
+        }
+    }
+
+    fn count_cost(&self, usage: &Usage) -> Option<ExactCost> {
         let (input, output) = (usage.input_tokens?, usage.output_tokens?);
         // Providers without a cache do not report the count, so a missing count of cached tokens means 0.
         let cached = usage.cached_tokens.unwrap_or(0).min(input);
@@ -286,204 +315,4 @@ pub fn format_dollars(micro: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        /// No call within the bound's tokens costs more than the bound, whatever a cache read or wrote, and in every tier of prices.
-        #[test]
-        fn a_bound_is_never_too_low(
-            prices in prop::array::uniform8(prop::option::of(0_u64..1_000_000)),
-            (tokens, most_input, most_output) in (0_u64..5_000, 0_u64..10_000, 0_u64..10_000),
-            (input, cached, written, output) in (0_u64..10_000, 0_u64..10_000, 0_u64..10_000, 0_u64..10_000),
-        ) {
-            let [input_price, cached_price, written_price, output_price, rest @ ..] = prices.map(|price| price.map(TokenPrice));
-            let [long_input, long_cached, long_written, long_output] = rest;
-            let long = LongPrices { tokens, input: long_input, cached: long_cached, cache_write: long_written, output: long_output };
-            let prices = TokenPrices {
-                input: input_price,
-                cached: cached_price,
-                cache_write: written_price,
-                output: output_price,
-                above: vec![long],
-                source: None,
-            };
-            let usage = Usage {
-                input_tokens: Some(input.min(most_input)),
-                cached_tokens: Some(cached),
-                cache_write_tokens: Some(written),
-                output_tokens: Some(output.min(most_output)),
-                ..Usage::default()
-            };
-            if let (Some(bound), Some(cost)) = (prices.bound_cost(most_input, most_output), prices.cost(&usage)) {
-                prop_assert!(cost <= bound, "{cost} > {bound}");
-            }
-        }
-    }
-
-    fn usage(input: Option<u64>, cached: Option<u64>, output: Option<u64>) -> Usage {
-        Usage {
-            input_tokens: input,
-            cached_tokens: cached,
-            cache_write_tokens: None,
-            output_tokens: output,
-            reasoning_tokens: None,
-        }
-    }
-
-    fn prices(input: &str, cached: &str, output: &str) -> TokenPrices {
-        TokenPrices {
-            input: input.parse().ok(),
-            cached: cached.parse().ok(),
-            output: output.parse().ok(),
-            ..TokenPrices::default()
-        }
-    }
-
-    #[test]
-    fn a_cost_is_exact_and_unknown_stays_unknown() {
-        let full = prices("3", "0.3", "15");
-        let cases = [
-            (&full, usage(Some(1000), None, Some(200)), Some("0.006")),
-            (&full, usage(Some(1000), Some(900), Some(200)), Some("0.00357")),
-            (
-                &prices("3", "", "15"),
-                usage(Some(1000), Some(900), Some(200)),
-                Some("0.006"),
-            ),
-            (
-                &prices("0.15", "", "0.6"),
-                usage(Some(7), None, Some(1)),
-                Some("0.00000165"),
-            ),
-            (
-                &prices("0.000001", "", "0"),
-                usage(Some(1), None, Some(1)),
-                Some("0.000000000001"),
-            ),
-            (&prices("0", "", "0"), usage(Some(7), None, Some(1)), Some("0")),
-            (&full, usage(None, None, Some(200)), None),
-            (&full, usage(Some(1000), None, None), None),
-            (&prices("", "", "15"), usage(Some(1000), None, Some(200)), None),
-            (&prices("3", "", ""), usage(Some(1000), None, Some(200)), None),
-            (&prices("", "", ""), usage(Some(0), None, Some(0)), Some("0")),
-            (&full, usage(Some(u64::MAX), None, Some(1)), None),
-        ];
-        for (price, usage, cost) in cases {
-            let found = price.cost(&usage).map(|cost| cost.to_string());
-            assert_eq!(found.as_deref(), cost, "{price:?} {usage:?}");
-        }
-    }
-
-    // LB-02: a price of what is written to a cache.
-    #[test]
-    fn tokens_written_to_a_cache_have_a_price_of_their_own() {
-        let mut full = prices("3", "0.3", "15");
-        let written = |count| Usage {
-            cache_write_tokens: Some(count),
-            ..usage(Some(1000), Some(200), Some(100))
-        };
-        let cost = |prices: &TokenPrices, count| prices.cost(&written(count)).map(|cost| cost.to_string());
-        // Without a price of its own, it is a part of the prompt like any other.
-        assert_eq!(cost(&full, 500).as_deref(), Some("0.00396"));
-        full.cache_write = "3.75".parse().ok();
-        assert_eq!(cost(&full, 500).as_deref(), Some("0.004335"));
-        assert_eq!(cost(&full, 0).as_deref(), Some("0.00396"));
-        // A server that counts more than the prompt has cannot make it cost more than the prompt.
-        assert_eq!(cost(&full, 5000), cost(&full, 800));
-        let above = LongPrices {
-            tokens: 999,
-            input: "6".parse().ok(),
-            cached: None,
-            cache_write: "7.5".parse().ok(),
-            output: None,
-        };
-        full.above = vec![above];
-        assert_eq!(cost(&full, 500).as_deref(), Some("0.00711"));
-    }
-
-    #[test]
-    fn prices_of_which_a_cost_is_made_are_known() {
-        let cached = prices("", "0.5", "");
-        assert!(cached.cost(&usage(Some(100), Some(100), Some(0))).is_some());
-        assert!(!cached.is_unknown() && !prices("", "", "2").is_unknown());
-        assert!(prices("", "", "").is_unknown());
-    }
-
-    #[test]
-    fn a_long_prompt_has_its_own_prices() {
-        let mut prices = prices("1.25", "0.125", "10");
-        prices.above = vec![LongPrices {
-            tokens: 200_000,
-            input: "2.5".parse().ok(),
-            cached: None,
-            cache_write: None,
-            output: "15".parse().ok(),
-        }];
-        let cases = [
-            (usage(Some(200_000), None, Some(0)), "0.25"),
-            (usage(Some(200_001), None, Some(0)), "0.5000025"),
-            (usage(Some(200_001), Some(200_001), Some(1)), "0.025015125"),
-        ];
-        for (usage, cost) in cases {
-            assert_eq!(
-                prices.cost(&usage).map(|cost| cost.to_string()).as_deref(),
-                Some(cost)
-            );
-        }
-    }
-
-    #[test]
-    fn decimal_numbers_are_read_and_written_exactly() {
-        for text in ["0", "3", "0.075", "0.000001", "18446744073709.551615"] {
-            assert_eq!(text.parse::<TokenPrice>().unwrap().to_string(), text);
-        }
-        for wrong in [
-            "",
-            ".5",
-            "-1",
-            "1e3",
-            "0.0000001",
-            "+1",
-            "1_0",
-            "NaN",
-            "18446744073710",
-            " 1",
-        ] {
-            assert_eq!(
-                wrong.parse::<TokenPrice>(),
-                Err(WrongDecimal(wrong.to_owned())),
-                "{wrong}"
-            );
-        }
-        assert_eq!("2.50".parse::<TokenPrice>().unwrap().to_string(), "2.5");
-        let from_profile = |number| TokenPrice::from_number(number).map(|price| price.to_string());
-        assert_eq!(from_profile(0.075).as_deref(), Some("0.075"));
-        assert_eq!(from_profile(-0.5), None);
-        assert_eq!(from_profile(f64::INFINITY), None);
-    }
-
-    #[test]
-    fn a_cost_rounds_to_the_nearest_millionth() {
-        let micro = |text: &str| text.parse::<ExactCost>().unwrap().micro_dollars();
-        assert_eq!(
-            [micro("0.0000014"), micro("0.0000015"), micro("3")],
-            [1, 2, 3_000_000]
-        );
-    }
-
-    #[test]
-    fn dollars_are_readable() {
-        let cases = [
-            (0, "$0"),
-            (99, "less than $0.0001"),
-            (12_345, "$0.0123"),
-            (3_000_000, "$3.0000"),
-        ];
-        for (micro, text) in cases {
-            assert_eq!(format_dollars(micro), text);
-        }
-    }
-}
+mod tests;

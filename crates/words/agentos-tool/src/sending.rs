@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::adapter::BoxFuture;
-use crate::{ToolError, Usage};
+use crate::{ExactCost, ToolError, Usage};
 
 /// Most tokens of one call that are counted. Sums of larger counts would not fit into a record, whose numbers end at 2^53 - 1.
 pub const MOST_TOKENS: u64 = 1 << 40;
@@ -43,6 +43,7 @@ impl SendingSize {
             cache_write_tokens: usage.cache_write_tokens.map(|count| count.min(input)),
             output_tokens: usage.output_tokens.map(|count| count.min(output)),
             reasoning_tokens: usage.reasoning_tokens.map(|count| count.min(output)),
+            stated_cost: usage.stated_cost.map(ExactCost::cap),
         };
         (capped, capped != usage)
     }

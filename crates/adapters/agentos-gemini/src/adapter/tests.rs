@@ -179,6 +179,7 @@ async fn thoughts_are_counted_and_not_read() {
         cache_write_tokens: None,
         output_tokens: Some(7),
         reasoning_tokens: Some(4),
+        stated_cost: None,
     };
     assert_eq!(output.usage, Some(usage));
 }

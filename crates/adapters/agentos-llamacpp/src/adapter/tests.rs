@@ -60,6 +60,7 @@ fn healthy(request: &Recorded) -> Reply {
         "/health" => fixture("health_ok"),
         "/props" => fixture("props"),
         "/v1/models" => fixture("models_full"),
+        "/completion" => fixture("error_no_prompt"),
         _ => fixture("error_unknown_path"),
     }
 }
@@ -150,6 +151,7 @@ async fn routed(list: Reply, props: Reply, model: Option<&str>) -> ToolHealth {
         "/health" => fixture("health_ok"),
         "/props" => props.clone(),
         "/v1/models" => list.clone(),
+        "/completion" => fixture("error_no_prompt"),
         _ => fixture("error_unknown_path"),
     })
     .unwrap();
@@ -157,6 +159,56 @@ async fn routed(list: Reply, props: Reply, model: Option<&str>) -> ToolHealth {
     settings.model = model.map(str::to_owned);
     let adapter = HttpAdapter::new(settings, LlamaCppService::new(LlamaCppMode::Completion), http());
     adapter.health_check(Timestamp::from_unix_seconds(0)).await
+}
+
+#[tokio::test]
+async fn another_service_at_the_path_of_tasks_is_told() {
+    let reply = |case: usize| match case {
+        0 => fixture("error_no_prompt"),
+        1 => fixture("run_completion"),
+        // A failure that llama.cpp can have itself.
+        2 => Reply::json(500, &json!({ "error": { "code": 500, "message": "odd" } })),
+        3 => Reply::json(200, &json!({ "hello": 1 })),
+        4 => Reply::json(200, &json!([])),
+        5 => fixture("error_unknown_path"),
+        _ => Reply::http(
+            200,
+            &[("content-type", "text/html")],
+            b"<html><body>Hello</body></html>",
+        ),
+    };
+    let mut told = Vec::new();
+    for case in 0..7 {
+        let server = FakeServer::start(move |request| match request.path.as_str() {
+            "/completion" => reply(case),
+            _ => healthy(request),
+        })
+        .unwrap();
+        let health = native(Some(&server.url()), None);
+        let health = health.health_check(Timestamp::from_unix_seconds(0)).await;
+        let chat = chat(Some(&server.url()), None);
+        let on_chat = chat.health_check(Timestamp::from_unix_seconds(0)).await;
+        let detail = health.detail.unwrap_or_default();
+        told.push(format!(
+            "{case}: {} {detail}; on the chat wire {}",
+            health.status, on_chat.status
+        ));
+        let asked = server.requests();
+        let sent = asked
+            .iter()
+            .find(|request| request.path == "/completion")
+            .unwrap();
+        assert_eq!(sent.body, b"{}");
+    }
+    insta::assert_snapshot!(told.join("\n"), @"
+    0: connected ; on the chat wire connected
+    1: connected ; on the chat wire connected
+    2: connected ; on the chat wire connected
+    3: schema_mismatch fields; on the chat wire connected
+    4: schema_mismatch fields; on the chat wire connected
+    5: schema_mismatch wrong-path; on the chat wire connected
+    6: schema_mismatch html; on the chat wire connected
+    ");
 }
 
 #[tokio::test]
@@ -461,6 +513,8 @@ async fn a_routers_model_has_a_context_of_its_own() {
             200,
             &json!({"data": [{"id": "a", "status": {"value": "loaded"}}, {"id": "b"}]}),
         ),
+        // A router without the name of a model.
+        "/completion" if request.body == b"{}" => fixture("error_no_prompt"),
         "/completion" => fixture("run_completion_stream"),
         _ => fixture("error_unknown_path"),
     })

@@ -225,6 +225,12 @@ pub enum StoreArg {
 #[derive(Debug, Subcommand)]
 pub enum AuthVerb {
     /// Store a key, read from standard input or typed without echo
+    #[command(
+        after_help = "For one call, put the key into the variable of its provider, as in `AGENTOS_OPENAI_API_KEY=... agentos run ...`: it \
+                      wins over a stored key. No verb that calls a model takes a key as an argument, because every program of the machine \
+                      can read arguments. Where no keyring is, `--store file` keeps the key in a file that only you can read: it is \
+                      never written there without your word."
+    )]
     Set(AuthSetArgs),
     /// Sign in at an MCP server with your browser, and store its tokens
     #[command(

@@ -66,7 +66,7 @@ fn what_a_probe_saw_is_stronger_than_a_servers_documents() {
         let output = agentos().run(&[&health[..], more].concat()).unwrap();
         (output.code, output.json().unwrap()["tools"][0]["status"].clone())
     };
-    assert_eq!(seen(&[]), (Some(0), "connected".into()));
+    assert_eq!(seen(&[]), (Some(5), "schema_mismatch".into()));
     assert_eq!(seen(&["--probe"]), (Some(5), "schema_mismatch".into()));
     // A server with one model ignores the name, and answers with its own.
     let repo = small_repo();

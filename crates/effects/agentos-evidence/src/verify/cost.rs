@@ -97,6 +97,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_cost_that_the_server_stated_counts_without_prices() {
+        let call = |usage: Value, price: Value, cost: &str| json!({ "usage": usage, "price": price, "cost_usd": cost });
+        let cases = [
+            (json!({ "stated_cost_usd": "0.5" }), json!(null), "0.5", false),
+            (json!({ "stated_cost_usd": "0.5" }), json!(null), "0.4", true),
+            (json!({ "stated_cost_usd": "9000" }), json!(null), "1000", false),
+            (json!({ "stated_cost_usd": "-1" }), json!(null), "0", true),
+            (json!({ "stated_cost_usd": 0.5 }), json!(null), "0.5", true),
+            (
+                json!({ "stated_cost_usd": "0", "input_tokens": 1_000_000, "output_tokens": 0 }),
+                json!({ "input": "2" }),
+                "0",
+                true,
+            ),
+        ];
+        for (usage, price, cost, is_wrong) in cases {
+            let result = call(usage.clone(), price, cost);
+            let found = find_wrong_cost(RecordKind::Turn, &json!({ "calls": [result] }));
+            assert_eq!(found.is_some(), is_wrong, "{usage} {cost}");
+        }
+    }
+
+    #[test]
     fn a_cost_must_be_that_of_its_tokens_and_prices() {
         let right = json!({
             "usage": { "input_tokens": 1000, "cached_tokens": 900, "output_tokens": 200 },

@@ -17,7 +17,8 @@ use agentos_ground::Ground;
 use agentos_ground::options::ProviderChoice;
 use agentos_ground::window_share::{measure_window, reserve_answer};
 use agentos_providers::known_tools::read_tools;
-use agentos_providers::tools::{Tool, make_server_tool};
+use agentos_providers::prices::make_called_tool;
+use agentos_providers::tools::Tool;
 
 /// A model that messages can be sent to.
 pub struct OpenedModel {
@@ -46,7 +47,7 @@ impl OpenedModel {
         let name = server_name(&tools, &provider.provider)?;
         let resolved = tools.resolve_profile(host, name, &provider.overrides)?;
         require_server(name, &resolved.profile)?;
-        let mut tool = make_server_tool(host, &resolved)?;
+        let mut tool = make_called_tool(host, &resolved)?;
         let hosting = tool.hosting.take().ok_or_else(|| not_a_server(name))?;
         let folder = models_folder(host)?;
         let model = confine_model(host, hosting, folder, processes, &mut tool.notices)?;

@@ -20,7 +20,7 @@ use agentos_ground::Ground;
 use agentos_ground::error::catalog_error;
 use agentos_ground::options::ProviderOverrides;
 use agentos_providers::model_name::{ModelName, ModelNames};
-use agentos_providers::prices::find_prices;
+use agentos_providers::prices::presume_prices;
 use agentos_providers::tools::{Tools, bad_profile};
 
 /// Pool whose members exist.
@@ -222,7 +222,7 @@ fn load_member(
     }
     let prices = match &member.price {
         Some(price) => convert_price(price),
-        None => find_prices(&resolved)?,
+        None => presume_prices(&resolved)?,
     };
     Ok(LoadedMember {
         execution_mode,

@@ -62,6 +62,16 @@ impl RunPool {
         }
     }
 
+    /// Chooses the member that goes on after answers of the last one that did not land. `None` if the last one tries again.
+    pub fn choose_abler(&self, host: &Ground, code: &str) -> Option<PinnedMember> {
+        let last = self.chosen.borrow().last().cloned()?;
+        let mut turn = self.turn.borrow_mut();
+        match turn.passes_task_on(host, &last, code) {
+            true => turn.choose_next(host).ok()?,
+            false => None,
+        }
+    }
+
     /// Chooses the member that is asked after this failure. `None` if the failure is the end.
     pub fn choose_after(&self, host: &Ground, code: &str) -> Option<PinnedMember> {
         let last = self.chosen.borrow().last().cloned()?;

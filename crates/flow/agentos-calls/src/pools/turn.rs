@@ -281,16 +281,34 @@ impl PoolTurn {
             FailoverStep::Stop(_) => return false,
             FailoverStep::Retry => {}
         }
-        self.failed.insert(pinned.alias.clone(), attempt.code.to_owned());
+        self.hand_on(host, pinned, attempt.code, |alias, code, next| {
+            format!("`{alias}` failed ({code}): `{next}` is asked now")
+        })
+    }
+
+    /// Returns whether another member goes on with a task after answers of this one that did not land, and says so in a notice. The member
+    /// did answer, so this is no mark against it in other turns.
+    pub fn passes_task_on(&mut self, host: &Ground, pinned: &PinnedMember, code: &str) -> bool {
+        self.hops < MOST_HOPS
+            && self.hand_on(host, pinned, code, |alias, code, next| {
+                format!("the answers of `{alias}` do not land ({code}): `{next}` goes on with the task")
+            })
+    }
+
+    fn hand_on(
+        &mut self,
+        host: &Ground,
+        pinned: &PinnedMember,
+        code: &str,
+        word: impl Fn(&str, &str, &str) -> String,
+    ) -> bool {
+        self.failed.insert(pinned.alias.clone(), code.to_owned());
         // A failure to choose is no end of its own: the turn ends with the failure of its call.
         self.hops += 1;
         let Ok(Some(next)) = self.choose_next(host) else {
             return false;
         };
-        let message = format!(
-            "`{}` failed ({}): `{}` is asked now",
-            pinned.alias, attempt.code, next.alias
-        );
+        let message = word(&pinned.alias, code, &next.alias);
         if let Some(pool) = self.chain.get(self.position) {
             notify_user(host, pool, Notice::new("pool-failover", message));
         }

@@ -13,6 +13,12 @@ pub trait ToolSuccession {
     ///
     /// It is only called after a call that gave no answer and left the repository as it was, and that the user did not stop.
     fn find_next(&self, failure: &ToolError) -> FoundSuccessor<'_>;
+
+    /// Returns the tool that goes on after answers of the current one did not land. `None` if the current one tries again.
+    ///
+    /// It is only called where another attempt is allowed. `refusals` is the number of such answers in a row, and `code` the reason of the
+    /// last one.
+    fn find_abler(&self, refusals: u32, code: &str) -> FoundSuccessor<'_>;
 }
 
 /// Memory of the windows that refusals of servers state.

@@ -13,27 +13,53 @@ use crate::request::{TaskRequest, await_or_cancel};
 use crate::settle::RunEffects;
 use crate::{Cause, Outcome};
 
+/// Call that follows, in the place of another attempt of the same tool.
+pub(super) struct NextCall<'a> {
+    pub request: TaskRequest<'a>,
+    /// True if it counts as an attempt of the task: the call before gave an answer.
+    pub is_attempt: bool,
+}
+
 /// Finds the call after one that failed: of the current request with less context, which `narrowed` allows once, or of another tool.
-/// `None` if the run ends with this outcome.
+/// `refusals` is the number of answers in a row that did not land, if another attempt is allowed. `None` if the same tool tries again, or
+/// the run ends with this outcome.
 pub(super) async fn find_next_call<'a>(
     effects: &RunEffects<'_>,
     (request, current): (&TaskRequest<'a>, &TaskRequest<'a>),
     narrowed: &'a OnceCell<ContextPlan>,
-    error: Option<&ToolError>,
+    (error, refusals): (Option<&ToolError>, Option<u32>),
     outcome: &Outcome,
     cancel: &mut CancelSignal<'_>,
-) -> Option<TaskRequest<'a>> {
+) -> Option<NextCall<'a>> {
     if narrowed.get().is_none()
         && let Some((tokens, plan)) = narrow_context(effects, current, error, outcome)
     {
-        return Some(
-            current
-                .clone()
-                .with_context(tokens, narrowed.get_or_init(|| plan)),
-        );
+        let plan = narrowed.get_or_init(|| plan);
+        return Some(NextCall {
+            request: current.clone().with_context(tokens, plan),
+            is_attempt: false,
+        });
     }
-    let successor = find_successor(request, error, outcome, cancel).await?;
-    Some(current.clone().hand_to(successor))
+    let successor = match refusals {
+        Some(refusals) => find_abler(request, refusals, outcome, cancel).await?,
+        None => find_successor(request, error, outcome, cancel).await?,
+    };
+    Some(NextCall {
+        request: current.clone().hand_to(successor),
+        is_attempt: refusals.is_some(),
+    })
+}
+
+/// Finds the tool that goes on after answers that did not land. `None` if the same one tries again.
+async fn find_abler<'a>(
+    request: &TaskRequest<'a>,
+    refusals: u32,
+    outcome: &Outcome,
+    cancel: &mut CancelSignal<'_>,
+) -> Option<SuccessorTool<'a>> {
+    let code = outcome.code.as_deref().unwrap_or_default();
+    let search = request.successors?.find_abler(refusals, code);
+    await_or_cancel(search, cancel).await.flatten()
 }
 
 /// Chooses less context after a server refused a request as too long and stated its window, and remembers the window. `None` if the
@@ -96,3 +122,6 @@ async fn find_successor<'a>(
         .await
         .flatten()
 }
+
+#[cfg(test)]
+mod tests;

@@ -331,6 +331,10 @@ fn read_usage(document: &Value) -> Option<Usage> {
         input_tokens: count("prompt_tokens"),
         // Embeddings have no tokens of an answer.
         output_tokens: Some(count("completion_tokens").unwrap_or(0)),
+        stated_cost: usage
+            .get("cost")
+            .and_then(Value::as_f64)
+            .and_then(ExactCost::from_stated),
         ..Usage::default()
     })
 }

@@ -18,15 +18,19 @@ fn look(recorded: &[(&str, &str, &str)]) -> String {
     look_at_documents(documents)
 }
 
-fn look_at_documents(documents: Vec<(String, Value)>) -> String {
-    let server = FakeServer::start(move |request| {
+fn serve(documents: Vec<(String, Value)>) -> FakeServer {
+    FakeServer::start(move |request| {
         let found = documents.iter().find(|(path, _)| *path == request.path);
         match found {
             Some((_, body)) => Reply::json(200, body),
             None => Reply::json(404, &json!({ "error": "not found" })),
         }
     })
-    .unwrap();
+    .unwrap()
+}
+
+fn look_at_documents(documents: Vec<(String, Value)>) -> String {
+    let server = serve(documents);
     let address = HttpUrl::parse(&format!("{}/v1", server.url())).unwrap();
     match block_on(look_at(&address)).unwrap() {
         Ok(seen) => {
@@ -89,6 +93,133 @@ fn each_server_is_known_by_its_documents() {
     OpenAi at `/v1`: peer-coder Some(128000), peer-ratelimit Some(128000)
     the server at /v1 has no list of models of a known form
     "#);
+}
+
+#[test]
+fn a_server_computes_itself_only_if_it_answers_as_one_that_does() {
+    let ask = |adapter: &str, model: Option<&str>, documents: Vec<(&str, Value)>| {
+        let documents: Vec<(String, Value)> = documents
+            .into_iter()
+            .map(|(path, body)| (path.to_owned(), body))
+            .collect();
+        let server = serve(documents);
+        let address = HttpUrl::parse(&format!("{}/v1", server.url())).unwrap();
+        block_on(computes_itself(
+            &address,
+            AdapterKind::of_provider(adapter),
+            model,
+        ))
+        .unwrap()
+    };
+    let recorded = |folder: &str, case: &str| Fixture::load(folder, case).unwrap().response.body.unwrap();
+    let version = || ("/api/version", json!({ "version": "0.30.0" }));
+    let tags = |entries: Value| ("/api/tags", json!({ "models": entries }));
+    let cases = [
+        (
+            "llamacpp",
+            None,
+            vec![("/props", recorded("llamacpp", "props"))],
+            true,
+        ),
+        // A server with a key shows its list alone.
+        (
+            "llamacpp",
+            None,
+            vec![(
+                "/v1/models",
+                json!({ "data": [{ "id": "m", "owned_by": "llamacpp" }] }),
+            )],
+            true,
+        ),
+        (
+            "llamacpp",
+            None,
+            vec![("/v1/models", recorded("litellm", "models_full"))],
+            false,
+        ),
+        (
+            "llamacpp",
+            None,
+            vec![("/v1/models", json!({ "data": [] }))],
+            false,
+        ),
+        (
+            "lmstudio",
+            None,
+            vec![("/api/v1/models", recorded("lmstudio", "api_v1_models"))],
+            true,
+        ),
+        (
+            "lmstudio",
+            None,
+            vec![
+                ("/api/v1/models", json!({ "error": "Unexpected endpoint" })),
+                ("/api/v0/models", recorded("lmstudio", "api_v0_models")),
+            ],
+            true,
+        ),
+        (
+            "lmstudio",
+            None,
+            vec![("/v1/models", recorded("litellm", "models_full"))],
+            false,
+        ),
+        (
+            "ollama",
+            None,
+            vec![version(), ("/api/tags", recorded("ollama", "tags_full"))],
+            true,
+        ),
+        (
+            "ollama",
+            None,
+            vec![("/api/tags", recorded("ollama", "tags_full"))],
+            false,
+        ),
+        ("ollama", None, vec![version()], false),
+        (
+            "ollama",
+            Some("mine"),
+            vec![
+                version(),
+                tags(json!([{ "name": "mine:latest", "remote_host": "https://ollama.com:443" }])),
+            ],
+            false,
+        ),
+        (
+            "ollama",
+            Some("small"),
+            vec![
+                version(),
+                tags(
+                    json!([{ "name": "mine:latest", "remote_host": "https://ollama.com:443" }, { "name": "small:latest" }]),
+                ),
+            ],
+            true,
+        ),
+        (
+            "openai",
+            None,
+            vec![("/v1/models", recorded("vllm", "models_full"))],
+            true,
+        ),
+        (
+            "openai",
+            None,
+            vec![("/v1/models", recorded("litellm", "models_full"))],
+            false,
+        ),
+        (
+            "openai",
+            None,
+            vec![("/props", recorded("llamacpp", "props"))],
+            false,
+        ),
+    ];
+    for (adapter, model, documents, expected) in cases {
+        let shown = format!("{adapter} {model:?} {documents:?}");
+        assert_eq!(ask(adapter, model, documents), expected, "{shown}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use agentos_chain::hash_bytes;
 use agentos_chat::{SessionState, StoreError, TranscriptStore};
 use agentos_ledger::{CallRecord, SessionEvent, SessionKey, SessionRecord, SessionSettings, TurnRecord};
 use agentos_model::{ChatMessage, ChatRole, MessagePart, ToolResult};
-use agentos_tool::{RunId, ToolTask, Usage, prompt};
+use agentos_tool::{ExactCost, RunId, ToolTask, Usage, prompt};
 
 /// Conversation of a run.
 pub(super) struct RunConversation {
@@ -137,6 +137,12 @@ impl TranscriptStore for MemoryTranscript {
     }
 }
 
+/// Adds the costs that the server states. `None` if it states none for one of the calls.
+fn sum_stated(calls: &[CallRecord]) -> Option<ExactCost> {
+    let mut stated = calls.iter().map(|call| call.usage.as_ref()?.stated_cost);
+    stated.try_fold(ExactCost::default(), |sum, cost| sum.checked_add(cost?))
+}
+
 /// Adds the tokens of calls. A count that one of the calls lacks is unknown, because a sum without it would be too small. `None` if
 /// nothing is known.
 pub(super) fn sum_usage(calls: &[CallRecord]) -> Option<Usage> {
@@ -157,6 +163,7 @@ pub(super) fn sum_usage(calls: &[CallRecord]) -> Option<Usage> {
         cache_write_tokens: add_known(|usage| usage.cache_write_tokens),
         output_tokens: add(|usage| usage.output_tokens),
         reasoning_tokens: add_known(|usage| usage.reasoning_tokens),
+        stated_cost: sum_stated(calls),
     };
     (!calls.is_empty() && !usage.is_unknown()).then_some(usage)
 }

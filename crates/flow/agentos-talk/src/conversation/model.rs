@@ -26,6 +26,7 @@ use agentos_ground::window_share::measure_window;
 use agentos_ground::window_share::reserve_answer;
 use agentos_providers::known_tools::read_tools;
 use agentos_providers::learned_windows::RememberedWindow;
+use agentos_providers::prices::prove_prices;
 use agentos_providers::servers::sourced_window;
 use agentos_providers::tools::{Tool, make_server_tool};
 use agentos_runs::context_choice::find_window;
@@ -118,7 +119,10 @@ pub async fn prepare_model(
     let (first_request, window, is_cancelled) = tokio::select! {
         biased;
         () = &mut *cancel => (None, None, true),
-        (first, window) = ask_server(host, &tool, &resolved) => (first, window, false),
+        (first, window, price) = ask_server(host, &tool, &resolved) => {
+            tool.price = price;
+            (first, window, false)
+        }
     };
     if is_cancelled {
         // A future that was ready must not be polled again.
@@ -145,12 +149,13 @@ pub async fn prepare_model(
     })
 }
 
-/// Waits until the first request to a model that is not loaded may be sent, and finds the window.
+/// Waits until the first request to a model that is not loaded may be sent, and finds the window and the prices.
 async fn ask_server(
     host: &Ground,
     tool: &Tool,
     resolved: &ResolvedProfile,
-) -> (Option<LedgerLock>, Option<ModelWindow>) {
+) -> (Option<LedgerLock>, Option<ModelWindow>, TokenPrices) {
+    let price = prove_prices(tool.price.clone(), &resolved.profile).await;
     let look = await_first_request(host, tool).await;
     let window = find_window(tool, look.loaded_window);
     // A turn assumes less than a run, so the window that a refusal gave a run could be larger than a turn would use without it.
@@ -158,5 +163,6 @@ async fn ask_server(
     let is_raised = |known: &ModelWindow| {
         known.source == Stated::Server && known.tokens > WindowSize::assume_smallest().tokens
     };
-    (look.lock, window.filter(|known| !(may_raise && is_raised(known))))
+    let window = window.filter(|known| !(may_raise && is_raised(known)));
+    (look.lock, window, price)
 }
