@@ -1,8 +1,8 @@
 //! The limit on open files of the service.
 //!
-//! Owns: raising it to what the bounds on connections, turns and calls can need together. Never: goes above what the system allows.
+//! Owns: raising it to what connections, turns and calls can need together. Never: goes above what the system allows.
 
-/// Open files that the bounds can need together: two for each connection that waits for a model, about 30 for each turn, and those of
+/// Open files that the bounds can need: two for each connection that waits for a model, about 30 for each turn, and those of
 /// agents and of reads of the repositories, with room to spare.
 const MOST_NEEDED: u64 = 8192;
 
@@ -12,7 +12,7 @@ fn choose_limit(current: Option<u64>, maximum: Option<u64>) -> Option<u64> {
     current.is_some_and(|current| current < wanted).then_some(wanted)
 }
 
-/// Raises the limit. Systems start programs with 1,024 open files (Linux) or 256 (macOS), for the sake of programs that use select(2);
+/// Raises the limit. Systems start programs with 1,024 open files (Linux) or 256 (macOS), for programs that use select(2);
 /// strangers and slow models would use them up, and then no approval could open the tape.
 #[cfg(unix)]
 pub fn raise_limit() {

@@ -36,7 +36,7 @@ impl Default for TurnPlaces {
 pub enum TurnRefusal {
     /// A turn runs in the session.
     SessionBusy,
-    /// As many turns run as may run at once.
+    /// Places for turns are all taken.
     TooMany,
 }
 
