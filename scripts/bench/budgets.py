@@ -186,7 +186,7 @@ async def call_all(ports, key, model, first, count, is_large):
             return "answered"
         if not status:
             return "lost: no answer"
-        if b"body did not end in time" in output:
+        if b"body did not arrive completely" in output:
             return "too slow"
         is_budget = b"udget" in output
         return "refused" if is_budget else f"failed: {status[0].decode()} {output[-160:]!r}"
@@ -264,10 +264,12 @@ def measure_agentos(binaries, calls, cap, is_large):
             return done.returncode, done.stdout
 
         def read_budget():
-            return json.loads(run("budget", "list", "--json")[1])["budgets"][0]
+            return next(row for row in json.loads(run("budget", "list", "--json")[1])["budgets"] if not row["limit"]["scope"])
 
         run("budget", "set", f"{cap}usd/day")
         key = run("serve", "token", "add", "bench")[1].decode().strip()
+        # A token has one dollar a day unless it has a budget of its own, and the cap is what is held here.
+        run("budget", "set", f"{1000 * cap}usd/day", "--session", "token:bench")
         started = [start_service(binaries, folder, "first", environment)]
         await_port(started[0][0])
         try:

@@ -138,6 +138,9 @@ def main():
             budgets.await_port(port)
             make = [given.binaries.resolve() / "agentos", "serve", "token", "add", "bench"]
             key = subprocess.run(make, env=environment, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+            # A token has one dollar a day unless it has a budget of its own.
+            own = [given.binaries.resolve() / "agentos", "budget", "set", "1000000usd/day", "--session", "token:bench"]
+            subprocess.run(own, env=environment, cwd=folder, check=True, capture_output=True)
             for _ in range(given.calls):
                 data = json.dumps(make_call(chance, files, given.plain)).encode()
                 request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/chat/completions", data,

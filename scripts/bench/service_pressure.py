@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
-"""Measures approvals and denials of the service, idle and while others keep it busy: turns that wait for a model, agents that show a commit of
-a large repository, and strangers that hold connections. Reports; it fails only if an answer is wrong.
+"""Measures approvals and denials of the service, idle and while others keep it busy: 64 turns that wait for a model, 600 strangers that hold
+connections, and 64 agents that show a commit of a large repository. Reports; it fails only if an answer is wrong.
 
 usage: service_pressure.py BIN [--rounds N] [--commits N]
 
-BIN is the folder with `agentos` and `agentos-server`.
+BIN is the folder with `agentos` and `agentos-server`. A turn that the page refuses, because as many as it allows run already, is a call of
+`/v1` instead. Times are those of a program on the Unix socket. The figures are in `scripts/service/README.md`.
 """
-import argparse, contextlib, http.client, json, os, pathlib, socket, statistics, subprocess, tempfile, threading, time
+import argparse, contextlib, http.client, json, os, pathlib, resource, selectors, socket, statistics, subprocess, tempfile, threading, time
 
 TURNS, AGENTS, STRANGERS = 64, 64, 600
+# Seconds after which the service has ended what nobody waits for.
+AFTER = 60
+
+
+def limit_files():
+    """Sets the limit with which systems start programs, whatever the shell of this script has."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
 class LocalConnection(http.client.HTTPConnection):
@@ -35,20 +43,23 @@ class Service:
         self.env = {"PATH": os.environ["PATH"], "HOME": str(self.home)}
         self.repository.mkdir()
         self.make_history(commits)
-        self.process = subprocess.Popen([binaries / "agentos-server", "--repo", self.repository, "--listen", "127.0.0.1:0"], env=self.env, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([binaries / "agentos-server", "--repo", self.repository, "--listen", "127.0.0.1:0"], env=self.env, stdout=subprocess.PIPE, text=True, preexec_fn=limit_files)
         for line in self.process.stdout:
             if line.startswith("API"):
                 self.address = line.split("http://")[1].split(",")[0]
             if line.startswith("Ctrl-C"):
                 break
-        make = [binaries / "agentos", "serve", "token", "add", "agents", "--for", "agent"]
-        self.token = subprocess.run(make, cwd=self.repository, env=self.env, check=True, capture_output=True, text=True).stdout.strip()
+        self.token, self.models_token = self.make_token("agents", "--for", "agent"), self.make_token("clients")
         link = json.loads(self.ask("POST", "/service/join", {"folder": str(self.repository), "policies": []})[1])["link"]
         self.page, code = link.removeprefix("http://").split("/signin#")
         signed = self.send_form("/signin", {"code": code}, "")
         self.cookie = signed.getheader("set-cookie").split(";")[0]
         home = self.at_page("GET", "/", None, self.cookie)[1]
         self.form = home.split('name="form" value="')[1].split('"')[0]
+
+    def make_token(self, *words):
+        make = [self.binaries / "agentos", "serve", "token", "add", *words]
+        return subprocess.run(make, cwd=self.repository, env=self.env, check=True, capture_output=True, text=True).stdout.strip()
 
     def make_history(self, commits):
         """Many commits with many files, which `git_show` has to follow back."""
@@ -121,18 +132,28 @@ class Service:
 
 
 def begin_turns(service):
+    """Returns the number of turns of the page, and the connections of the calls that are there for the others."""
+    begun, calls = TURNS, []
     for at in range(TURNS):
         answer = service.send_form("/sessions", {"form": service.form, "name": f"s{at}", "text": "hello", "model": "silent"}, service.cookie)
         if answer.status != 303:
-            return at
-    return TURNS
+            begun = at
+            break
+    body = json.dumps({"model": "silent", "messages": [{"role": "user", "content": "hello"}]})
+    for _ in range(TURNS - begun):
+        connection = http.client.HTTPConnection(service.address)
+        connection.request("POST", "/v1/chat/completions", body, {"Authorization": f"Bearer {service.models_token}", "Content-Type": "application/json"})
+        calls.append(connection)
+    return begun, calls
 
 
 def begin_agents(service, ends):
-    """Each agent shows the last commit again and again, until the end."""
+    """Each agent shows the last commit again and again, until the end. Returns the sizes of the answers."""
     head = subprocess.run(["git", "-C", str(service.repository), "rev-parse", "HEAD~1"], capture_output=True, text=True, check=True).stdout.strip()
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "git_show", "arguments": {"commit": head},
-            "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}}
+            "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+                      "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"}}}}
+    sizes = []
 
     def work():
         while not ends.is_set():
@@ -140,21 +161,39 @@ def begin_agents(service, ends):
                 connection = http.client.HTTPConnection(service.address, timeout=90)
                 connection.request("POST", "/mcp", json.dumps(call), {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json",
                                    "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "git_show"})
-                connection.getresponse().read()
+                sizes.append(len(connection.getresponse().read()))
                 connection.close()
     threads = [threading.Thread(target=work, daemon=True) for _ in range(AGENTS)]
     [thread.start() for thread in threads]
+    return sizes
 
 
-def begin_strangers(service):
+def begin_strangers(service, ends):
+    """Strangers begin to sign in and go on no more. Each comes again when the service hangs up. Returns the count of those that came."""
     host, port = service.address.split(":")
     head = f"POST /signin HTTP/1.1\r\nHost: {service.page}\r\nOrigin: http://{service.page}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4000\r\n\r\nc"
-    held = []
-    for _ in range(STRANGERS):
-        one = socket.create_connection((host, int(port)), 30)
-        one.sendall(head.encode())
-        held.append(one)
-    return held
+    held, came = selectors.DefaultSelector(), [0]
+
+    def come():
+        with contextlib.suppress(OSError):
+            one = socket.create_connection((host, int(port)), 30)
+            one.sendall(head.encode())
+            held.register(one, selectors.EVENT_READ)
+            came[0] += 1
+
+    def stay():
+        # Once a second, so that they hold places and are no flood of connections.
+        while not ends.wait(1):
+            for key, _ in held.select(0):
+                held.unregister(key.fileobj)
+                key.fileobj.close()
+            while len(held.get_map()) < STRANGERS:
+                come()
+        [key.fileobj.close() for key in list(held.get_map().values())]
+    while came[0] < STRANGERS:
+        come()
+    threading.Thread(target=stay, daemon=True).start()
+    return came
 
 
 def main():
@@ -172,19 +211,24 @@ def main():
             print(f"before: {service.read_state()}", flush=True)
             approvals, denials = service.measure(args.rounds, "idle")
             print(f"idle: approve {show(approvals)}; deny {show(denials)}", flush=True)
-            began = begin_turns(service)
-            print(f"{began} turns wait for a model", flush=True)
+            began, calls = begin_turns(service)
+            print(f"{began} turns of the page and {len(calls)} calls of /v1 wait for a model", flush=True)
             approvals, denials = service.measure(args.rounds, "turns")
             print(f"with turns: approve {show(approvals)}; deny {show(denials)}", flush=True)
-            held = begin_strangers(service)
+            came = begin_strangers(service, ends)
             approvals, denials = service.measure(args.rounds, "strangers")
-            print(f"with {len(held)} strangers too: approve {show(approvals)}; deny {show(denials)}", flush=True)
-            begin_agents(service, ends)
+            print(f"with {STRANGERS} strangers too, who came {came[0]} times: approve {show(approvals)}; deny {show(denials)}", flush=True)
+            sizes = begin_agents(service, ends)
             approvals, denials = service.measure(args.rounds, "agents")
             print(f"with {AGENTS} agents too: approve {show(approvals)}; deny {show(denials)}", flush=True)
+            print(f"{len(sizes)} answers of git_show, the median has {statistics.median(sizes or [0]):.0f} bytes", flush=True)
             print(f"under load: {service.read_state()}", flush=True)
             ends.set()
-            [one.close() for one in held]
+            # A model that is gone ends the turns and the calls.
+            service.silent.close()
+            [call.close() for call in calls]
+            time.sleep(AFTER)
+            print(f"{AFTER} s after the load: {service.read_state()}", flush=True)
         finally:
             ends.set()
             service.process.terminate()

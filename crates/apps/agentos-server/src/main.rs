@@ -18,6 +18,7 @@ mod access;
 mod args;
 mod caller;
 mod connections;
+mod descriptors;
 mod desk;
 mod door;
 mod event_hub;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Err(error) => return report(&format!("cannot read the current folder: {error}"), 2),
     };
     start_log(&environment);
+    descriptors::raise_limit();
     let host = Host::new(environment).with_repository(args.repo.clone());
     match serve::run_service(&host, &args) {
         Ok(()) => ExitCode::SUCCESS,

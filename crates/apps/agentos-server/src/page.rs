@@ -170,7 +170,7 @@ pub async fn sign_out(
     form.require_secret(&person.form)?;
     match form.text("all") {
         "" => desk.access.sign_out(&person.cookie),
-        _ => desk.served.sign_all_out(&desk),
+        _ => desk.served.sign_all_out(),
     }
     Ok(to_sign_in())
 }

@@ -9,6 +9,7 @@ use agentos_host::{
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{Extension, Path, State};
@@ -28,6 +29,7 @@ use crate::events_socket::open_socket;
 use crate::fault::RequestFault;
 use crate::page::SignedIn;
 use crate::served::{ReachedRepositories, ServedRow};
+use crate::timed_body::describe_rejection;
 
 /// Most runs and sessions of a list.
 pub const MOST_ROWS: usize = 200;
@@ -105,13 +107,22 @@ pub fn json(report: &impl Serialize) -> Response {
     }
 }
 
+/// Body of a request, or the reason why it did not arrive.
+pub type SentBody = Result<Bytes, BytesRejection>;
+
+/// Returns the bytes of a body.
+fn receive(body: SentBody) -> Result<Bytes, RequestFault> {
+    body.map_err(|rejection| RequestFault::new(rejection.status(), "usage", describe_rejection(&rejection)))
+}
+
 /// Reads a body.
 ///
 /// # Errors
-/// If it has another form.
-pub fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, RequestFault> {
+/// If it is too large, broke off, or has another form.
+pub fn parse<T: DeserializeOwned>(body: SentBody) -> Result<T, RequestFault> {
+    let body = receive(body)?;
     // serde also reads a structure from an array, which the description of the API does not have.
-    let object = serde_json::from_slice::<Map<String, Value>>(body);
+    let object = serde_json::from_slice::<Map<String, Value>>(&body);
     object
         .and_then(|object| serde_json::from_value(Value::Object(object)))
         .map_err(|error| {
@@ -149,12 +160,12 @@ pub async fn show_request(State(desk): State<SharedDesk>, Path(run): Path<String
 pub async fn approve_request(
     State(desk): State<SharedDesk>,
     Path(run): Path<String>,
-    body: Bytes,
+    body: SentBody,
 ) -> RestAnswer {
     let ApprovalBody {
         hashes,
         releases_withheld,
-    } = parse(&body)?;
+    } = parse(body)?;
     let consent = PersonConsent {
         hashes,
         how: "api, Unix socket of the user".to_owned(),
@@ -168,19 +179,20 @@ pub async fn approve_request(
 pub async fn deny_request(
     State(desk): State<SharedDesk>,
     Path(run): Path<String>,
-    body: Bytes,
+    body: SentBody,
 ) -> RestAnswer {
     // Clients that give no reason may send an empty body.
+    let body = receive(body)?;
     let DenialBody { comment } = match body.is_empty() {
         true => DenialBody::default(),
-        false => parse(&body)?,
+        false => parse(Ok(body))?,
     };
     Ok(json(&desk.deny(run, comment).await?))
 }
 
 /// `POST /api/proposals`
-pub async fn propose(State(desk): State<SharedDesk>, body: Bytes) -> RestAnswer {
-    let ProposalBody { answer, message } = parse(&body)?;
+pub async fn propose(State(desk): State<SharedDesk>, body: SentBody) -> RestAnswer {
+    let ProposalBody { answer, message } = parse(body)?;
     let work = answer_work(answer, message, "proposed over the API");
     // Nobody sits at a conversation with it, so it waits as long as the request of a run.
     Ok(json(&desk.run(work, ConsentMode::Queue).await?))

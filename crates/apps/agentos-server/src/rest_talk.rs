@@ -9,7 +9,6 @@
 //! | `POST /api/sessions/{key}/messages`, `POST /api/sessions/{key}/stop` | the user's programs, over the Unix socket |
 
 use agentos_host::unknown_session;
-use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
@@ -72,9 +71,13 @@ pub async fn show_session(
 }
 
 /// `POST /api/sessions/{key}/messages`: starts a turn. `/api/events` shows its steps, and the session has its answer.
-pub async fn say(State(desk): State<SharedDesk>, Path(key): Path<String>, body: Bytes) -> RestAnswer {
+pub async fn say(
+    State(desk): State<SharedDesk>,
+    Path(key): Path<String>,
+    body: rest::SentBody,
+) -> RestAnswer {
     let key = parse_key(&key)?;
-    let MessageBody { text, model, reads } = rest::parse(&body)?;
+    let MessageBody { text, model, reads } = rest::parse(body)?;
     let begun = json!({"version": 1, "session": &key});
     begin_turn(
         &desk,

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::desk::{Lane, ServiceDesk, SharedDesk};
 use crate::event_hub::ListenerPlaces;
 use crate::fault::RequestFault;
+use crate::talks::TurnPlaces;
 
 /// Longest wait for the records of a revocation. Another program may have locked a repository, and need not end.
 const RECORD_TIME: Duration = Duration::from_secs(30);
@@ -63,6 +64,8 @@ pub struct ServedDesks {
     list_page: Arc<OnceLock<Weak<ServiceDesk>>>,
     /// Places of the listeners of all desks.
     pub listeners: ListenerPlaces,
+    /// Places of the turns of all desks.
+    pub turns: TurnPlaces,
 }
 
 impl ServedDesks {
@@ -78,11 +81,11 @@ impl ServedDesks {
         let _ = self.list_page.set(Arc::downgrade(desk));
     }
 
-    /// Ends every session of a page, and every session of the page that lists all repositories: a session there opens each page again.
-    pub fn sign_all_out(&self, own: &SharedDesk) {
-        own.access.sign_all_out();
-        if let Some(list) = self.list_page.get().and_then(Weak::upgrade) {
-            list.access.sign_all_out();
+    /// Ends every session of every page: of each repository, and of the page that lists all repositories.
+    pub fn sign_all_out(&self) {
+        let list = self.list_page.get().and_then(Weak::upgrade);
+        for desk in self.list().into_iter().chain(list) {
+            desk.access.sign_all_out();
         }
     }
 

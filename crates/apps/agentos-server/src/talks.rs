@@ -4,22 +4,47 @@
 //! itself, or waits for a listener: a listener that is too slow learns how many events it has missed.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentos_host::TurnEvent;
 use serde::Serialize;
-use tokio::sync::{Notify, broadcast, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast, watch};
 
-/// Most turns that are known at once: running ones, and ended ones that failed and were not shown yet.
+/// Most turns that run at once.
 const MOST_TURNS: usize = 32;
+/// Most turns that are known: running ones, and ended ones that were not shown yet, of which the oldest makes room.
+const MOST_KNOWN: usize = 2 * MOST_TURNS;
+/// Most turns that run at once in all repositories: each has a confined process, some threads and about 30 descriptors.
+const MOST_OF_ALL: usize = 64;
 
 /// Events that wait for a slow listener at most.
 const MOST_EVENTS: usize = 1024;
+
+/// Places of the turns of all repositories. Clones share them.
+#[derive(Debug, Clone)]
+pub struct TurnPlaces(Arc<Semaphore>);
+
+impl Default for TurnPlaces {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MOST_OF_ALL)))
+    }
+}
+
+/// Reason why no turn begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnRefusal {
+    /// A turn runs in the session.
+    SessionBusy,
+    /// Places for turns are all taken.
+    TooMany,
+}
 
 /// The turns, by session.
 #[derive(Debug)]
 pub struct OpenTalks {
     turns: Mutex<HashMap<String, Arc<OpenTurn>>>,
+    begun: AtomicU64,
     events: broadcast::Sender<TalkEvent>,
 }
 
@@ -27,6 +52,7 @@ impl Default for OpenTalks {
     fn default() -> Self {
         Self {
             turns: Mutex::default(),
+            begun: AtomicU64::default(),
             events: broadcast::Sender::new(MOST_EVENTS),
         }
     }
@@ -74,6 +100,10 @@ pub struct OpenTurn {
     /// Wakes whoever should stop the turn.
     pub stop: Notify,
     session: String,
+    /// Place among the turns of all repositories, until the turn ends.
+    place: Mutex<Option<OwnedSemaphorePermit>>,
+    /// Place in the order in which turns began.
+    order: u64,
     events: broadcast::Sender<TalkEvent>,
     sent: Mutex<SentSteps>,
     text: Mutex<TurnText>,
@@ -103,24 +133,45 @@ pub struct TurnText {
 }
 
 impl OpenTalks {
-    /// Begins a turn. `None` if one runs in this session, or there are too many.
-    pub fn begin_turn(&self, session: &str, question: &str) -> Option<Arc<OpenTurn>> {
+    /// Begins a turn.
+    ///
+    /// # Errors
+    /// If a turn runs in this session, or too many run.
+    pub fn begin_turn(
+        &self,
+        places: &TurnPlaces,
+        session: &str,
+        question: &str,
+    ) -> Result<Arc<OpenTurn>, TurnRefusal> {
         let mut turns = lock(&self.turns);
-        let runs = turns.get(session).is_some_and(|turn| !turn.read_text().is_done);
-        if runs || turns.len() >= MOST_TURNS {
-            return None;
+        if turns.get(session).is_some_and(|turn| turn.runs()) {
+            return Err(TurnRefusal::SessionBusy);
+        }
+        if turns.values().filter(|turn| turn.runs()).count() >= MOST_TURNS {
+            return Err(TurnRefusal::TooMany);
+        }
+        let place = Arc::clone(&places.0).try_acquire_owned();
+        let place = place.map_err(|_| TurnRefusal::TooMany)?;
+        if turns.len() >= MOST_KNOWN {
+            let ended = turns.iter().filter(|(_, turn)| !turn.runs());
+            let oldest = ended.min_by_key(|(_, turn)| turn.order);
+            if let Some(name) = oldest.map(|(name, _)| name.clone()) {
+                turns.remove(&name);
+            }
         }
         let turn = Arc::new(OpenTurn {
             question: question.to_owned(),
             stop: Notify::new(),
             session: session.to_owned(),
+            place: Mutex::new(Some(place)),
+            order: self.begun.fetch_add(1, Ordering::Relaxed),
             events: self.events.clone(),
             sent: Mutex::default(),
             text: Mutex::default(),
             changes: watch::Sender::new(0),
         });
         turns.insert(session.to_owned(), Arc::clone(&turn));
-        Some(turn)
+        Ok(turn)
     }
 
     /// Returns the turn of a session. `None` if there is none.
@@ -136,13 +187,17 @@ impl OpenTalks {
     /// Forgets the turn of a session, if it has ended.
     pub fn forget_ended(&self, session: &str) {
         let mut turns = lock(&self.turns);
-        if turns.get(session).is_some_and(|turn| turn.read_text().is_done) {
+        if turns.get(session).is_some_and(|turn| !turn.runs()) {
             turns.remove(session);
         }
     }
 }
 
 impl OpenTurn {
+    fn runs(&self) -> bool {
+        !lock(&self.text).is_done
+    }
+
     /// Returns the text so far.
     pub fn read_text(&self) -> TurnText {
         lock(&self.text).clone()
@@ -195,6 +250,7 @@ impl OpenTurn {
 
     /// Ends the turn.
     pub fn end_turn(&self, failure: Option<String>) {
+        lock(&self.place).take();
         self.change_text(|text| {
             text.is_done = true;
             text.failure = failure.clone();
@@ -220,9 +276,10 @@ mod tests {
 
     #[test]
     fn a_session_has_one_turn_at_a_time_and_a_failure_stays_until_it_was_shown() {
-        let talks = OpenTalks::default();
-        let turn = talks.begin_turn("a", "one").unwrap();
-        assert!(talks.begin_turn("a", "two").is_none());
+        let (talks, places) = (OpenTalks::default(), TurnPlaces::default());
+        let turn = talks.begin_turn(&places, "a", "one").unwrap();
+        let second = talks.begin_turn(&places, "a", "two");
+        assert_eq!(second.unwrap_err(), TurnRefusal::SessionBusy);
         talks.forget_ended("a");
         turn.add_event(TurnEvent::Text {
             text: "half".to_owned(),
@@ -245,9 +302,36 @@ mod tests {
         );
         talks.forget_ended("a");
         assert!(talks.find_turn("a").is_none());
-        for at in 0..MOST_TURNS {
-            assert!(talks.begin_turn(&format!("s{at}"), "").is_some());
+    }
+
+    #[test]
+    fn turns_that_run_have_a_bound_and_ended_ones_make_room() {
+        let places = TurnPlaces::default();
+        let all: Vec<OpenTalks> = (0..3).map(|_| OpenTalks::default()).collect();
+        let begin = |talks: &OpenTalks, name: String| talks.begin_turn(&places, &name, "");
+        // Many turns that ended and were never shown, as those of programs.
+        let failed = begin(&all[0], "first".to_owned()).unwrap();
+        failed.end_turn(Some("no model".to_owned()));
+        for at in 0..3 * MOST_KNOWN {
+            begin(&all[0], format!("ended{at}")).unwrap().end_turn(None);
         }
-        assert!(talks.begin_turn("a", "").is_none());
+        assert!(all[0].find_turn("first").is_none());
+        assert!(
+            all[0]
+                .find_turn(&format!("ended{}", 3 * MOST_KNOWN - 1))
+                .is_some()
+        );
+        for talks in all.iter().take(MOST_OF_ALL / MOST_TURNS) {
+            for at in 0..MOST_TURNS {
+                begin(talks, format!("s{at}")).unwrap();
+            }
+            let further = begin(talks, "more".to_owned());
+            assert_eq!(further.unwrap_err(), TurnRefusal::TooMany);
+        }
+        // Another repository waits for a place too, and has it as soon as a turn ends.
+        let other = begin(&all[2], "a".to_owned());
+        assert_eq!(other.unwrap_err(), TurnRefusal::TooMany);
+        all[0].find_turn("s0").unwrap().end_turn(None);
+        begin(&all[2], "a".to_owned()).unwrap();
     }
 }

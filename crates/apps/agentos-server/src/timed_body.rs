@@ -9,11 +9,24 @@ use std::time::Duration;
 
 use axum::BoxError;
 use axum::body::{Bytes, HttpBody};
+use axum::extract::rejection::BytesRejection;
+use axum::http::StatusCode;
 use hyper::body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
 /// Largest body of a request: an answer of a model may be 10 MB.
 pub const LARGEST_BODY: usize = 12 << 20;
+
+/// Says why a body was not received.
+pub fn describe_rejection(rejection: &BytesRejection) -> String {
+    match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let most = LARGEST_BODY >> 20;
+            format!("the body is larger than {most} MiB")
+        }
+        _ => "the body did not arrive completely".to_owned(),
+    }
+}
 
 /// Body that fails if it has not ended in time. The time begins when somebody waits for a piece of it.
 pub struct TimedBody<B> {

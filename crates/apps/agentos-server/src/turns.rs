@@ -14,7 +14,7 @@ use axum::http::StatusCode;
 
 use crate::desk::SharedDesk;
 use crate::fault::RequestFault;
-use crate::talks::OpenTurn;
+use crate::talks::{OpenTurn, TurnRefusal};
 
 /// Order for a turn.
 pub struct TurnOrder {
@@ -40,7 +40,7 @@ pub fn parse_key(name: &str) -> Result<SessionKey, RequestFault> {
 /// Starts a turn on a new thread.
 ///
 /// # Errors
-/// If there is no message, the name belongs to a token, or a turn runs in this session.
+/// If there is no message, the name belongs to a token, a turn runs in this session, or too many run.
 pub fn begin_turn(desk: &SharedDesk, order: TurnOrder) -> Result<(), RequestFault> {
     let order = TurnOrder {
         text: order.text.trim().to_owned(),
@@ -52,10 +52,11 @@ pub fn begin_turn(desk: &SharedDesk, order: TurnOrder) -> Result<(), RequestFaul
         let what = "there is no message";
         return Err(RequestFault::new(StatusCode::BAD_REQUEST, "usage", what));
     }
-    let Some(turn) = desk.talks.begin_turn(order.key.as_str(), &order.text) else {
-        let what = "an answer is being written; wait for it, or stop it";
-        return Err(RequestFault::new(StatusCode::CONFLICT, "session-busy", what));
-    };
+    let places = &desk.served.turns;
+    let turn = desk
+        .talks
+        .begin_turn(places, order.key.as_str(), &order.text)
+        .map_err(refuse_turn)?;
     let (own, begun) = (SharedDesk::clone(desk), Arc::clone(&turn));
     // Not a thread of the runtime: a turn waits for a model as long as the model takes.
     let started = std::thread::Builder::new()
@@ -71,6 +72,22 @@ pub fn begin_turn(desk: &SharedDesk, order: TurnOrder) -> Result<(), RequestFaul
         turn.end_turn(Some(format!("the system starts no further thread: {error}")));
     }
     Ok(())
+}
+
+fn refuse_turn(refusal: TurnRefusal) -> RequestFault {
+    let (status, code, what) = match refusal {
+        TurnRefusal::SessionBusy => (
+            StatusCode::CONFLICT,
+            "session-busy",
+            "an answer is being written; wait for it, or stop it",
+        ),
+        TurnRefusal::TooMany => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "busy",
+            "too many answers are being written; wait for one, or stop one",
+        ),
+    };
+    RequestFault::new(status, code, what)
 }
 
 /// Takes a turn to its end. Returns the reason why there is no answer. `None` if there is one.

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use crate::fault::RequestFault;
 use crate::judge::RequestRefusal;
 use crate::rest::{self, RestFault};
-use crate::timed_body::LARGEST_BODY;
+use crate::timed_body::describe_rejection;
 use crate::v1::write_fault;
 
 /// Converts a failure for a client. The hint is part of the message: clients show nothing else.
@@ -101,17 +101,11 @@ pub async fn refuse_method(method: Method, uri: Uri, headers: HeaderMap) -> Resp
 
 /// Converts the failure to receive a body.
 pub fn refuse_body(rejection: &BytesRejection) -> ClientFault {
-    match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let most = LARGEST_BODY >> 20;
-            let message = format!("the body is larger than {most} MiB");
-            make_fault(FaultKind::TooLarge, "too-large", message)
-        }
-        _ => {
-            let message = "the body did not arrive completely".to_owned();
-            make_fault(FaultKind::Request, "usage", message)
-        }
-    }
+    let (kind, code) = match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => (FaultKind::TooLarge, "too-large"),
+        _ => (FaultKind::Request, "usage"),
+    };
+    make_fault(kind, code, describe_rejection(rejection))
 }
 
 /// Makes the failure of an endpoint that no provider has.

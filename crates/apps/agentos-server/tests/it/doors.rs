@@ -536,6 +536,7 @@ fn the_list_leads_a_person_to_each_repository_and_shows_a_token_its_own() {
         at(&service.page, "/signout", &person.cookie, &everywhere).status,
         303
     );
-    // A session of the list would open the page again.
+    // A session of the list would open the page again, and the page of the other repository is one more place.
     assert_eq!(at(&page, "/", &cookie, &[]).header("location"), Some("/signin"));
+    assert_eq!(at(place, "/", &opened, &[]).header("location"), Some("/signin"));
 }

@@ -259,6 +259,13 @@ fn a_large_body_is_refused_and_others_are_served() {
     let body = serde_json_text(&[("answer", &"x".repeat(13 << 20))]);
     let refused = service.call("POST", "/api/proposals", &body);
     assert_eq!(refused.status, 413, "{}", refused.head);
+    assert!(
+        refused
+            .body
+            .contains("\"message\":\"the body is larger than 12 MiB\""),
+        "{}",
+        refused.body
+    );
     let sent = Sent {
         method: "GET",
         path: "/healthz",

@@ -1,4 +1,6 @@
 //! Devices over TLS of the service itself: what they reach, and what stays over a restart.
+//!
+//! Owns: a device with a key, which signs as `device.js` does. Never: gives the service more than a browser sends.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -6,14 +8,77 @@ use std::sync::Arc;
 use agentos_testkit::http::{RawAnswer, begin_request, send_bytes};
 use agentos_testkit::repo::{TestRepo, write_file};
 use agentos_testkit::server::closed_port;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{KeyPair, PKCS_ED25519, SigningKey as _};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
-use crate::support::{LIB, Sent, Service, encode, hidden};
+use crate::support::{FIX, LIB, Sent, Service, encode, hidden};
 
-/// Public key of a device, as its browser exports it.
-const KEY: &str = "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=";
+/// Key of a device, which its browser keeps.
+struct DeviceKey(KeyPair);
+
+impl DeviceKey {
+    fn new() -> Self {
+        Self(KeyPair::generate_for(&PKCS_ED25519).unwrap())
+    }
+
+    /// Returns the public key, as a browser exports it.
+    fn public(&self) -> String {
+        STANDARD.encode(self.0.public_key_raw())
+    }
+
+    fn sign(&self, statement: &str) -> String {
+        STANDARD.encode(self.0.sign(statement.as_bytes()).unwrap())
+    }
+
+    /// Signs a form that a page of the service offers. Returns the body to send.
+    fn sign_form(&self, page: &str, path: &str, members: &[(&str, &str)]) -> String {
+        let body = hash_text(&encode(members));
+        let (session, challenge) = (attribute(page, "session"), attribute(page, "challenge"));
+        let statement =
+            format!("agentos action 1\nsession {session}\nchallenge {challenge}\npath {path}\nbody {body}\n");
+        let (key, signature) = (self.public(), self.sign(&statement));
+        let proof = [
+            ("device_key", key.as_str()),
+            ("signature", &signature),
+            ("challenge", &challenge),
+        ];
+        encode(&[members, &proof].concat())
+    }
+
+    /// Signs the approval of a request that a page of the service shows, and the review with it. Returns the body to send.
+    fn sign_approval(&self, page: &str, run: &str, review: &str) -> String {
+        let rendering = hash_text(review);
+        let mut statement = format!("agentos approval 1\nrequest {run}\n");
+        for part in ["diff", "base", "policy", "ref", "writes"] {
+            statement.push_str(&format!("{part} {}\n", attribute(page, part)));
+        }
+        statement.push_str(&format!("rendering {rendering}\n"));
+        encode(&[
+            ("form", &hidden(page, "form")),
+            ("seen", &rendering),
+            ("device_key", &self.public()),
+            ("signature", &self.sign(&statement)),
+        ])
+    }
+}
+
+fn hash_text(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns a value that a page has for its script.
+fn attribute(page: &str, name: &str) -> String {
+    let (_, after) = page
+        .split_once(&format!(" data-{name}=\""))
+        .unwrap_or_else(|| panic!("{name}: {page}"));
+    after.split_once('"').unwrap().0.to_owned()
+}
 
 /// Starts a service that speaks TLS at the returned address.
 fn start() -> (Service, String) {
@@ -173,11 +238,12 @@ fn a_paired_device_and_its_address_survive_a_restart() {
         format!("TLS   https://{place}, for your other devices")
     );
     let fingerprint = lines[at + 2].trim().to_owned();
+    let key = DeviceKey::new();
     let cookie = sign_in_device(&service, &place);
     let page = at_device(&service, &place, ("GET", "/devices"), &cookie, "").body;
     let ask = encode(&[
         ("form", &hidden(&page, "form")),
-        ("key", KEY),
+        ("key", &key.public()),
         ("nonce", &"ab".repeat(32)),
         ("name", "phone"),
     ]);
@@ -190,7 +256,7 @@ fn a_paired_device_and_its_address_survive_a_restart() {
     // A browser of this machine pairs no key: its name ends with the service.
     let own = [
         ("form", person.form.as_str()),
-        ("key", KEY),
+        ("key", &key.public()),
         ("nonce", &"ab".repeat(32)),
         ("name", "here"),
     ];
@@ -211,35 +277,37 @@ fn a_paired_device_and_its_address_survive_a_restart() {
     let old = at_device(&service, &place, ("GET", "/"), &cookie, "");
     assert_eq!(old.header("location"), Some("/signin"));
     let cookie = sign_in_device(&service, &place);
-    let page = at_device(&service, &place, ("GET", "/"), &cookie, "").body;
-    let challenge = page
-        .split_once("data-challenge=\"")
-        .unwrap()
-        .1
-        .split_once('"')
-        .unwrap()
-        .0;
-    let deny = |key: &str, challenge: &str| {
-        let signature = "A".repeat(86) + "==";
-        let members = [
-            ("form", hidden(&page, "form")),
-            ("device_key", key.to_owned()),
-            ("signature", signature),
-            ("challenge", challenge.to_owned()),
-        ];
-        let members: Vec<(&str, &str)> = members
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        at_device(
-            &service,
-            &place,
-            ("POST", "/requests/x/deny"),
-            &cookie,
-            &encode(&members),
-        )
-        .body
-    };
-    let known = deny(KEY, challenge);
-    assert!(known.contains("wrong-signature"), "the key is known: {known}");
+    let at =
+        |method: &str, path: &str, body: &str| at_device(&service, &place, (method, path), &cookie, body);
+    let run = service.propose(FIX);
+    let request = format!("/requests/{run}");
+    let deny = format!("{request}/deny");
+    // A key that is not paired does nothing, with the same session.
+    let page = at("GET", &request, "").body;
+    let form = hidden(&page, "form");
+    let comment = [("form", form.as_str()), ("comment", "later")];
+    let refused = at("POST", &deny, &DeviceKey::new().sign_form(&page, &deny, &comment));
+    assert!(refused.body.contains("not paired"), "{}", refused.body);
+
+    let page = at("GET", &request, "").body;
+    let review = at("GET", &format!("{request}/review"), "").body;
+    let approve = format!("{request}/approve");
+    let other = at(
+        "POST",
+        &approve,
+        &key.sign_approval(&page, &run, &review.replace("a + b", "a * b")),
+    );
+    assert_eq!(other.status, 409, "{}", other.body);
+    let landed = at("POST", &approve, &key.sign_approval(&page, &run, &review));
+    assert_eq!(landed.status, 303, "{}", landed.body);
+    assert!(service.read("src/lib.rs").contains("a + b"));
+    let evidence = service.call("GET", "/api/evidence", "").body;
+    assert!(evidence.contains("\"ok\":true"), "{evidence}");
+
+    let run = service.propose("--- /dev/null\n+++ b/note.txt\n@@ -0,0 +1 @@\n+x\n");
+    let deny = format!("/requests/{run}/deny");
+    let page = at("GET", &format!("/requests/{run}"), "").body;
+    let denied = at("POST", &deny, &key.sign_form(&page, &deny, &comment));
+    assert_eq!(denied.status, 303, "{}", denied.body);
+    assert_eq!(service.state().2, 0);
 }
