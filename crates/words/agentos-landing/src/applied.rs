@@ -42,13 +42,12 @@
 use std::collections::HashSet;
 
 use crate::Refusal;
-use crate::locate::{HunkPlace, MatchLevel, SoughtHunk, TargetFile, find_candidates};
+use crate::locate::{HunkPlace, MatchLevel, SoughtHunk, TargetFile};
 use crate::parse::{Hunk, HunkLine, LineMark, StatedLines};
 use crate::splice::AddedText;
 use crate::text::{FileLines, LineEnding, TextLine, trim};
 
 /// Outcome of the search for the result of a hunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AppliedState {
     /// The lines of the result are not in the file, or at several places.
     Absent,
@@ -70,8 +69,9 @@ enum Edge<'h> {
 }
 
 /// Lines that a hunk leaves, and the conditions at their edges.
-struct PostImage<'h, 'a> {
-    new: Vec<&'h HunkLine<'a>>,
+struct PostImage<'h> {
+    one: &'h SoughtHunk<'h>,
+    new: Vec<&'h HunkLine>,
     top: Edge<'h>,
     bottom: Edge<'h>,
     /// True if the last line has no newline. `None` if the hunk does not state it.
@@ -80,10 +80,10 @@ struct PostImage<'h, 'a> {
     stated: Option<usize>,
 }
 
-impl<'h, 'a> PostImage<'h, 'a> {
-    fn of(one: &SoughtHunk<'h, 'a>) -> Self {
+impl<'h> PostImage<'h> {
+    fn of(one: &'h SoughtHunk<'h>) -> Self {
         let hunk = one.hunk;
-        let new: Vec<&HunkLine<'_>> = hunk.new_lines().collect();
+        let new: Vec<&HunkLine> = hunk.new_lines().collect();
         let numbered = hunk.stated.old_start.is_some();
         let first = hunk.stated.new_start.or(hunk.stated.old_start);
         // git anchors a hunk without leading context at line 1, and one without trailing context at the end. A hunk
@@ -95,6 +95,7 @@ impl<'h, 'a> PostImage<'h, 'a> {
         let bare = hunk.lines.iter().any(|line| line.no_newline);
         let bare = bare.then(|| new.last().is_some_and(|line| line.no_newline));
         Self {
+            one,
             top: edge_at(&old, hunk.lines.iter(), (one.lead, one.trail), at_top),
             bottom: edge_at(&up, hunk.lines.iter().rev(), (one.trail, one.lead), at_bottom),
             bare,
@@ -104,9 +105,9 @@ impl<'h, 'a> PostImage<'h, 'a> {
     }
 
     /// Returns true if the hunk does more than to insert blank lines, which are next to anything.
-    fn says_more(&self, one: &SoughtHunk<'_, '_>) -> bool {
-        let adds = |line: &&HunkLine<'_>| line.mark == LineMark::Add && !trim(&line.text).is_empty();
-        self.new.iter().any(adds) || one.hunk.has(LineMark::Remove)
+    fn says_more(&self) -> bool {
+        let adds = |line: &&HunkLine| line.mark == LineMark::Add && !trim(&line.text).is_empty();
+        self.new.iter().any(adds) || self.one.hunk.has(LineMark::Remove)
     }
 
     /// Returns true if both edges hold for the post-image at this line.
@@ -131,12 +132,70 @@ impl<'h, 'a> PostImage<'h, 'a> {
     /// Returns true if the added lines are in the file as a landing at this place writes them.
     fn has_added(&self, lines: FileLines<'_>, place: &HunkPlace) -> bool {
         let here = lines.clamped(place.start..place.start + self.new.len());
-        let is_added = |line: &&HunkLine<'_>| line.mark == LineMark::Add;
-        let added: Vec<&HunkLine<'_>> = self.new.iter().copied().filter(is_added).collect();
-        let rule = AddedText::derive(lines, place.start, &self.new, &place.shift, &added);
+        let is_added = |line: &&HunkLine| line.mark == LineMark::Add;
+        let added: Vec<&HunkLine> = self.new.iter().copied().filter(is_added).collect();
+        let rule = AddedText::derive(lines, place, &self.new, &added);
         self.new.iter().zip(here.iter()).all(|(line, here)| {
             line.mark != LineMark::Add || rule.text_of(&line.text).is_ok_and(|text| *text == *here.text)
         })
+    }
+
+    /// Returns true if the removed lines of the hunk can only have stood at the place that was found: it adds lines, which
+    /// are there, or reaches a border that it names, or its lines are the whole file.
+    fn is_pinned(&self, target: &TargetFile<'_>, start: usize) -> bool {
+        let adds = self.new.iter().any(|line| line.mark == LineMark::Add);
+        let whole = start == 0 && self.new.len() == target.lines().len();
+        adds || self.top == Edge::OfFile || self.bottom == Edge::OfFile || whole
+    }
+
+    /// Returns true if the hunk lost lines: its header counts more on both sides. What is left of it may stand in a file
+    /// that never had the change.
+    fn lost_lines(&self) -> bool {
+        let stated = self.one.hunk.stated;
+        let more = |stated: Option<u64>, have: usize| stated.is_some_and(|stated| stated > have as u64);
+        more(stated.old_count, self.one.old.len()) && more(stated.new_count, self.new.len())
+    }
+
+    /// Returns the first line of the result of an insertion next to its context, which still matches after the insertion
+    /// was applied. Returns `None` if it is not there.
+    fn find_inserted(&self, lines: FileLines<'_>, place: &HunkPlace) -> Option<usize> {
+        let end = place.start + self.one.old.len();
+        let below = (self.one.trail == 0).then_some(place.start);
+        let above = end.checked_sub(self.new.len()).filter(|_| self.one.lead == 0);
+        [below, above]
+            .into_iter()
+            .flatten()
+            .find(|start| count_same(lines, *start, &self.new) == self.new.len())
+    }
+
+    /// Returns the first line of a result that keeps the removed lines inside and is around their place, as when a line
+    /// was wrapped in a block before. Returns `None` if it is not there.
+    fn find_wrapped(&self, target: &TargetFile<'_>, place: &HunkPlace) -> Result<Option<usize>, Refusal> {
+        // A hunk that fits its stated line is believed. The exception takes lines out and puts them in again without any
+        // context: git writes no such hunk, so its stated line proves nothing.
+        let added = self.new.iter().filter(|line| line.mark == LineMark::Add);
+        let added: HashSet<&[u8]> = added.map(|line| line.text.as_ref()).collect();
+        let mut old = self.one.old.iter();
+        let again = old.any(|line| line.mark == LineMark::Remove && added.contains(line.text.as_slice()));
+        let bare = self.one.lead == 0 && self.one.trail == 0;
+        let as_stated =
+            place.level == MatchLevel::Exact && self.one.stated == Some(place.start) && !(again && bare);
+        let says = self.new.iter().any(|line| trim(&line.text).len() > 1);
+        // A result that is shorter than the old lines cannot contain them and more.
+        let grows = self.new.len() > self.one.old.len()
+            || (self.new.len() == self.one.old.len() && place.level != MatchLevel::Exact);
+        if as_stated || !says || !grows {
+            return Ok(None);
+        }
+        let first = (place.start + self.one.old.len()).saturating_sub(self.new.len());
+        for start in first..=place.start {
+            let same = count_same(target.lines(), start, &self.new);
+            target.budget.spend(same + 1)?;
+            if same == self.new.len() {
+                return Ok(Some(start));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -147,56 +206,48 @@ const COMPARED: usize = 16;
 /// Returns the condition at one edge of the post-image. `old` and `lines` begin at that edge, `context` and `other` are
 /// the numbers of context lines there and at the other edge, and `of_file` is true if the hunk states that the file
 /// begins or ends there.
-fn edge_at<'h, 'a: 'h>(
+fn edge_at<'h>(
     old: &[&[u8]],
-    lines: impl Iterator<Item = &'h HunkLine<'a>>,
+    lines: impl Iterator<Item = &'h HunkLine>,
     (context, other): (usize, usize),
     of_file: bool,
 ) -> Edge<'h> {
     let from = context.saturating_sub(COMPARED);
     let through = old.get(from..old.len() - other.min(old.len()));
-    let again = match (old.get(from..context), through.and_then(<[_]>::split_first)) {
-        (Some(context), Some((_, inner))) => occurs_in(context, inner),
-        (_, _) => false,
-    };
+    let inner = through.and_then(<[_]>::split_first).map(|(_, inner)| inner);
+    let again = old.get(from..context).zip(inner).is_some_and(|(part, inner)| {
+        !part.is_empty() && inner.windows(part.len()).any(|window| window == part)
+    });
     if of_file || again {
         return Edge::OfFile;
     }
     if context > 0 {
         return Edge::Shown;
     }
-    let mut removed = HashSet::new();
-    let (mut gone, mut come) = (0usize, 0usize);
-    for line in lines.take_while(|line| line.mark != LineMark::Context) {
-        if line.mark == LineMark::Remove {
-            gone += 1;
-            removed.insert(line.text.as_ref());
-        } else {
-            come += 1;
-        }
-    }
-    if come < gone {
+    let changed = lines.take_while(|line| line.mark != LineMark::Context);
+    let (gone, come): (Vec<_>, Vec<_>) = changed.partition(|line| line.mark == LineMark::Remove);
+    if come.len() < gone.len() {
         return Edge::OfFile;
     }
-    Edge::Open(removed)
-}
-
-fn occurs_in(part: &[&[u8]], lines: &[&[u8]]) -> bool {
-    !part.is_empty() && lines.windows(part.len()).any(|window| window == part)
+    Edge::Open(gone.into_iter().map(|line| line.text.as_ref()).collect())
 }
 
 /// Searches for the result of a hunk whose old lines have no place.
 pub(crate) fn find_applied(
     target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
+    one: &SoughtHunk<'_>,
 ) -> Result<AppliedState, Refusal> {
     let image = PostImage::of(one);
     // Single brackets and empty lines are everywhere, so finding them proves nothing.
     if image.new.iter().all(|line| trim(&line.text).len() < 2) {
         return Ok(AppliedState::Absent);
     }
+    let as_context = |line: &&HunkLine| HunkLine {
+        mark: LineMark::Context,
+        ..(*line).clone()
+    };
     let result = Hunk {
-        lines: image.new.iter().map(|line| as_context(line)).collect(),
+        lines: image.new.iter().map(as_context).collect(),
         anchors: one.hunk.anchors.clone(),
         section: one.hunk.section.clone(),
         stated: StatedLines {
@@ -207,7 +258,7 @@ pub(crate) fn find_applied(
         ..Hunk::default()
     };
     target.budget.spend(result.lines.len().saturating_mul(COMPARED))?;
-    let mut places = find_candidates(target, &SoughtHunk::new(&result))?;
+    let mut places = target.find_candidates(&SoughtHunk::new(&result))?;
     target
         .budget
         .spend(places.len().saturating_mul(image.new.len()))?;
@@ -227,43 +278,19 @@ pub(crate) fn find_applied(
         (None, _, [first, ..]) => return Ok(AppliedState::Unproven(*first)),
     };
     let proven = !target.is_stated_base
-        && !lost_lines(one)
-        && (stated.is_some() || (image.says_more(one) && is_pinned(target, &image, chosen)));
+        && !image.lost_lines()
+        && (stated.is_some() || (image.says_more() && image.is_pinned(target, chosen)));
     Ok(match proven {
         true => AppliedState::Proven(chosen),
         false => AppliedState::Unproven(chosen),
     })
 }
 
-fn as_context<'a>(line: &HunkLine<'a>) -> HunkLine<'a> {
-    HunkLine {
-        mark: LineMark::Context,
-        ..line.clone()
-    }
-}
-
-/// Returns true if the removed lines of the hunk can only have stood at the place that was found: it adds lines, which
-/// are there, or reaches a border that it names, or its lines are the whole file.
-fn is_pinned(target: &TargetFile<'_>, image: &PostImage<'_, '_>, start: usize) -> bool {
-    let adds = image.new.iter().any(|line| line.mark == LineMark::Add);
-    let whole = start == 0 && image.new.len() == target.lines().len();
-    adds || image.top == Edge::OfFile || image.bottom == Edge::OfFile || whole
-}
-
-/// Returns true if the hunk lost lines: its header counts more on both sides. What is left of it may stand in a file
-/// that never had the change.
-fn lost_lines(one: &SoughtHunk<'_, '_>) -> bool {
-    let new = one.hunk.new_lines().count();
-    let stated = one.hunk.stated;
-    let more = |stated: Option<u64>, have: usize| stated.is_some_and(|stated| stated > have as u64);
-    more(stated.old_count, one.old.len()) && more(stated.new_count, new)
-}
-
 /// Judges a hunk whose old lines have this place: its result may be around them, so that to land it would apply it
 /// twice.
 pub(crate) fn judge_placed(
     target: &TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
+    one: &SoughtHunk<'_>,
     place: &HunkPlace,
 ) -> Result<AppliedState, Refusal> {
     let lines = target.lines();
@@ -274,14 +301,14 @@ pub(crate) fn judge_placed(
     }
     target.budget.spend(one.old.len().saturating_mul(COMPARED))?;
     let start = if removes {
-        find_wrapped(target, one, &image.new, place)?
+        image.find_wrapped(target, place)?
     } else {
-        find_inserted(lines, one, &image.new, place)
+        image.find_inserted(lines, place)
     };
     // Context at one side still matches after the insertion, and before it the same lines may have stood there: a
     // bracket below a bracket. Only a border of the file, where nothing else can be, distinguishes the two.
     let bounded = removes || image.top == Edge::OfFile || image.bottom == Edge::OfFile;
-    let says = image.says_more(one) && bounded && !target.is_stated_base;
+    let says = image.says_more() && bounded && !target.is_stated_base;
     Ok(match start {
         None => AppliedState::Absent,
         Some(start) if says && image.edges_hold(lines, start) => AppliedState::Proven(start),
@@ -289,69 +316,17 @@ pub(crate) fn judge_placed(
     })
 }
 
-/// Returns the first line of the result of an insertion next to its context, which still matches after the insertion
-/// was applied. Returns `None` if it is not there.
-fn find_inserted(
-    lines: FileLines<'_>,
-    one: &SoughtHunk<'_, '_>,
-    new: &[&HunkLine<'_>],
-    place: &HunkPlace,
-) -> Option<usize> {
-    let end = place.start + one.old.len();
-    let below = (one.trail == 0).then_some(place.start);
-    let above = end.checked_sub(new.len()).filter(|_| one.lead == 0);
-    [below, above]
-        .into_iter()
-        .flatten()
-        .find(|start| count_same(lines, *start, new) == new.len())
-}
-
-/// Returns the first line of a result that keeps the removed lines inside and is around their place, as when a line
-/// was wrapped in a block before. Returns `None` if it is not there.
-fn find_wrapped(
-    target: &TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    new: &[&HunkLine<'_>],
-    place: &HunkPlace,
-) -> Result<Option<usize>, Refusal> {
-    // A hunk that fits its stated line is believed. The exception takes lines out and puts them in again without any
-    // context: git writes no such hunk, so its stated line proves nothing.
-    let added = new.iter().filter(|line| line.mark == LineMark::Add);
-    let added: HashSet<&[u8]> = added.map(|line| line.text.as_ref()).collect();
-    let mut old = one.old.iter();
-    let again = old.any(|line| line.mark == LineMark::Remove && added.contains(line.text.as_ref()));
-    let bare = one.lead == 0 && one.trail == 0;
-    let as_stated = place.level == MatchLevel::Exact && one.stated == Some(place.start) && !(again && bare);
-    let says = new.iter().any(|line| trim(&line.text).len() > 1);
-    // A result that is shorter than the old lines cannot contain them and more.
-    let grows = new.len() > one.old.len() || (new.len() == one.old.len() && place.level != MatchLevel::Exact);
-    if as_stated || !says || !grows {
-        return Ok(None);
-    }
-    let first = (place.start + one.old.len()).saturating_sub(new.len());
-    for start in first..=place.start {
-        let same = count_same(target.lines(), start, new);
-        target.budget.spend(same + 1)?;
-        if same == new.len() {
-            return Ok(Some(start));
-        }
-    }
-    Ok(None)
-}
-
 /// Counts how many lines of the file from `start` on are equal to `new`, one after the other.
-fn count_same(lines: FileLines<'_>, start: usize, new: &[&HunkLine<'_>]) -> usize {
+fn count_same(lines: FileLines<'_>, start: usize, new: &[&HunkLine]) -> usize {
     let pairs = lines.below(start).iter().zip(new);
-    pairs
-        .take_while(|(line, new)| line.text == new.text.as_ref())
-        .count()
+    pairs.take_while(|(line, new)| line.text == new.text).count()
 }
 
 /// Returns true if every hunk's new lines are at its stated new line. Together with a blob id that names the file as
 /// the result, this proves the change, whatever repeats in the file.
-pub(crate) fn stands_as_stated(lines: FileLines<'_>, hunks: &[&Hunk<'_>]) -> bool {
+pub(crate) fn stands_as_stated(lines: FileLines<'_>, hunks: &[&Hunk]) -> bool {
     hunks.iter().all(|hunk| {
-        let new: Vec<&HunkLine<'_>> = hunk.new_lines().collect();
+        let new: Vec<&HunkLine> = hunk.new_lines().collect();
         let stands = |start| count_same(lines, start, &new) == new.len();
         (new.is_empty() && hunk.stated.new_start.is_some()) || hunk.stated.new_line().is_some_and(stands)
     })
@@ -359,7 +334,7 @@ pub(crate) fn stands_as_stated(lines: FileLines<'_>, hunks: &[&Hunk<'_>]) -> boo
 
 /// Returns the numbers of the hunks that claim the same lines of the file as another one. `proven` has the number and
 /// the place of each hunk whose result was found.
-pub(crate) fn contested(sought: &[SoughtHunk<'_, '_>], proven: &[(usize, usize)]) -> HashSet<usize> {
+pub(crate) fn contested(sought: &[SoughtHunk<'_>], proven: &[(usize, usize)]) -> HashSet<usize> {
     let mut cores: Vec<(usize, usize, usize)> = proven
         .iter()
         .filter_map(|(at, start)| {

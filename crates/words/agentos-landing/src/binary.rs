@@ -14,8 +14,6 @@ use std::sync::Arc;
 
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-use crate::FileState;
-
 pub use summary::describe_binary;
 
 /// Longest part of a stored block: its length has 16 bits.
@@ -53,11 +51,6 @@ pub(crate) enum BinaryFault {
 /// Git looks at the first 8000 bytes only (`buffer_is_binary` in xdiff-interface.c). A NUL behind them is as unreadable.
 pub(crate) fn is_binary(content: &[u8]) -> bool {
     content.contains(&0)
-}
-
-/// Returns true if either side of a change is binary.
-pub(crate) fn is_binary_change(old: Option<&FileState>, new: Option<&FileState>) -> bool {
-    [old, new].into_iter().flatten().any(FileState::is_binary)
 }
 
 /// Reads a line `literal SIZE` or `delta SIZE`. Returns `None` for any other line.

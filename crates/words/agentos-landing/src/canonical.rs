@@ -13,8 +13,8 @@ use std::ops::Range;
 use sha1::{Digest, Sha1};
 
 use crate::compare::{LineEdit, line_edits};
-use crate::file_change::PathStates;
-use crate::{FileChange, FileState, LineStats, RepoPath, binary};
+use crate::file_change::{PathState, PathStates};
+use crate::{FileChange, FileState, LineStats, binary};
 
 /// Number of context lines around an edit, as in git.
 const CONTEXT: usize = 3;
@@ -24,8 +24,9 @@ pub(crate) fn render_diff(states: PathStates) -> (Vec<FileChange>, Vec<u8>) {
     let renames = rename::find_renames(&states);
     let mut files = Vec::with_capacity(states.len());
     let mut out = Vec::new();
-    for ((path, old, new), renamed_from) in states.into_iter().zip(renames) {
-        let stats = render_file(&mut out, &path, old.as_ref(), new.as_ref());
+    for (state, renamed_from) in states.into_iter().zip(renames) {
+        let stats = render_file(&mut out, &state);
+        let (path, old, new) = state;
         files.push(FileChange {
             path,
             old,
@@ -42,12 +43,8 @@ fn push_line(out: &mut Vec<u8>, text: &str) {
     out.push(b'\n');
 }
 
-fn render_file(
-    out: &mut Vec<u8>,
-    path: &RepoPath,
-    old: Option<&FileState>,
-    new: Option<&FileState>,
-) -> LineStats {
+fn render_file(out: &mut Vec<u8>, (path, old, new): &PathState) -> LineStats {
+    let (old, new) = (old.as_ref(), new.as_ref());
     let [a, b] = ["a/", "b/"].map(|prefix| name::quote_name(prefix, path.as_str()));
     push_line(out, &format!("diff --git {a} {b}"));
     match (old.map(|old| old.mode), new.map(|new| new.mode)) {
@@ -65,7 +62,7 @@ fn render_file(
     }
     push_line(out, &index_line(old, new));
     let [before, after] = [old, new].map(|state| state.map_or(&[][..], |state| &state.content));
-    if binary::is_binary_change(old, new) {
+    if [old, new].into_iter().flatten().any(FileState::is_binary) {
         binary::render_binary(out, before, after);
         return LineStats::default();
     }
@@ -139,11 +136,10 @@ impl<'t> ShownLines<'t> {
 
 fn render_hunks(out: &mut Vec<u8>, lines: &ShownLines<'_>) -> LineStats {
     let edits = line_edits(&lines.before, &lines.after);
-    let mut stats = LineStats::default();
-    for edit in &edits {
-        stats.removed += edit.old.len() as u64;
-        stats.added += edit.new.len() as u64;
-    }
+    let stats = LineStats {
+        added: edits.iter().map(|edit| edit.new.len() as u64).sum(),
+        removed: edits.iter().map(|edit| edit.old.len() as u64).sum(),
+    };
     // Edits whose context would touch or overlap share one hunk, as git prints them.
     for group in edits.chunk_by(|a, b| b.old.start - a.old.end <= 2 * CONTEXT) {
         render_hunk(out, group, lines);

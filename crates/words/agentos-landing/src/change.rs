@@ -42,8 +42,7 @@ impl Change {
     /// # Errors
     /// Fails if a path is listed twice, exists neither before nor after, is both a file and a directory in the
     /// result, or is a symbolic link on one side and a file on the other.
-    pub fn new(states: Vec<(RepoPath, Option<FileState>, Option<FileState>)>) -> Result<Self, ChangeError> {
-        let mut states = states;
+    pub fn new(mut states: PathStates) -> Result<Self, ChangeError> {
         // Sorted by bytes, as git sorts a tree: the canonical diff must not depend on the order of the answer.
         states.sort_by(|a, b| a.0.as_str().as_bytes().cmp(b.0.as_str().as_bytes()));
         if let Some([(path, _, _), _]) = states.array_windows().find(|[a, b]| a.0 == b.0) {
@@ -52,7 +51,12 @@ impl Change {
         if let Some(nowhere) = states.iter().find(|(_, old, new)| old.is_none() && new.is_none()) {
             return Err(ChangeError::Nowhere(nowhere.0.clone()));
         }
-        let mixes = |(_, old, new): &&PathState| mixes_kinds(old.as_ref(), new.as_ref());
+        let is_link = |state: &FileState| state.mode == FileMode::Symlink;
+        // Git shows a link that becomes a file as a deletion and a creation of one path, and a change has each path once.
+        let mixes = |(_, old, new): &&PathState| {
+            let states = old.as_ref().zip(new.as_ref());
+            states.is_some_and(|(old, new)| is_link(old) != is_link(new))
+        };
         if let Some((link, _, _)) = states.iter().find(mixes) {
             return Err(ChangeError::Link(link.clone()));
         }
@@ -108,14 +112,6 @@ impl Change {
         let undone = files.map(|file| (file.path.clone(), file.new.clone(), file.old.clone()));
         Self::new(undone.collect())
     }
-}
-
-/// Returns true if a link becomes a file or the reverse. Git shows that as a deletion and a creation of one path, and a
-/// change has each path once.
-fn mixes_kinds(old: Option<&FileState>, new: Option<&FileState>) -> bool {
-    let is_link = |state: &FileState| state.mode == FileMode::Symlink;
-    old.zip(new)
-        .is_some_and(|(old, new)| is_link(old) != is_link(new))
 }
 
 /// Fails if a path of the result is a directory of another one.

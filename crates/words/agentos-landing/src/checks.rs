@@ -35,17 +35,15 @@ pub(crate) fn check_paths(states: &PathStates, base: &dyn Base) -> Result<(), St
 
 /// Lists every path that the change creates, with the folders above it. Empty if no path can be a Windows short name.
 fn list_created_paths(states: &PathStates) -> HashSet<&str> {
-    let made = || {
-        states
-            .iter()
-            .filter(|(_, old, new)| old.is_none() && new.is_some())
-            .map(|(path, _, _)| path.as_str())
-    };
+    let made = states
+        .iter()
+        .filter(|(_, old, new)| old.is_none() && new.is_some());
+    let made = made.map(|(path, _, _)| path.as_str());
     // Only a name with `~` can be a short name. Most changes have none and skip the comparison of all pairs.
-    if !made().any(|path| path.contains('~')) {
+    if !made.clone().any(|path| path.contains('~')) {
         return HashSet::new();
     }
-    made().flat_map(|path| parent_dirs(path).chain([path])).collect()
+    made.flat_map(|path| parent_dirs(path).chain([path])).collect()
 }
 
 struct PathChecker<'a> {

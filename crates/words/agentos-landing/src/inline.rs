@@ -7,16 +7,13 @@ use crate::parse::{Hunk, PlaceCount, TextReplacement};
 use crate::splice::{LineSplice, usual_ending};
 use crate::text::{BOM, FileLines, LineEnding, TextLine, is_blank, leading_blanks, trim};
 
-/// Outcome of the search for the texts of a file's edits.
-pub(crate) enum InlineSearch {
-    /// Every text has as many places as its edit says and none overlaps another: for each edit the first line and the number
-    /// of its places, and the splices of all.
-    AllFound(Vec<(usize, usize)>, Vec<LineSplice>),
-    /// At least one edit has no search text, or its text does not occur as written: all are placed by lines.
-    UseLines,
-    /// The texts of these edits have no place of their own.
-    Missed(Vec<(usize, PlaceMiss)>),
-}
+/// Places of all texts: for each edit the first line and the number of its places, and the splices of all.
+pub(crate) type FoundTexts = (Vec<(usize, usize)>, Vec<LineSplice>);
+
+/// Outcome of the search for the texts of a file's edits. It fails with the edits whose texts have no place of their own, if
+/// not every text has as many places as its edit says, or if one overlaps another. `None` if at least one edit has no search
+/// text, or its text does not occur as written: all are placed by lines.
+type InlineSearch = Option<Result<FoundTexts, Vec<(usize, PlaceMiss)>>>;
 
 /// Occurrence of the text of one edit.
 struct InlineMatch<'h> {
@@ -46,12 +43,13 @@ impl<'h> InlineMatch<'h> {
 }
 
 /// Searches for the text of every edit.
-pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_>]) -> InlineSearch {
-    let edits: Option<Vec<&TextReplacement>> = hunks.iter().map(|hunk| hunk.inline.as_ref()).collect();
+pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk]) -> InlineSearch {
+    let edits: Vec<&TextReplacement> = hunks
+        .iter()
+        .map(|hunk| hunk.inline.as_ref())
+        .collect::<Option<_>>()?;
     // Word borders need characters, and other encodings are left to the comparison by lines.
-    let (Some(edits), Ok(text)) = (edits, std::str::from_utf8(content)) else {
-        return InlineSearch::UseLines;
-    };
+    let text = std::str::from_utf8(content).ok()?;
     let mut found: Vec<InlineMatch<'_>> = Vec::new();
     let mut misses = Vec::new();
     for (index, inline) in edits.into_iter().enumerate() {
@@ -67,11 +65,11 @@ pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_
         const SHOWN: usize = 16;
         let hits: Vec<usize> = overlapping_matches(text, search).take(SHOWN).collect();
         match hits.as_slice() {
-            [] => return InlineSearch::UseLines,
+            [] => return None,
             // These edits are placed by lines, which can shift the indentation and keep the file's line endings.
-            [only] if begins_in_indentation(text, *only, search) => return InlineSearch::UseLines,
-            [only] if begins_in_line_end(text, *only) => return InlineSearch::UseLines,
-            [only] if leaves_indentation(text, *only, inline) => return InlineSearch::UseLines,
+            [only] if begins_in_indentation(text, *only, search) => return None,
+            [only] if begins_in_line_end(text, *only) => return None,
+            [only] if leaves_indentation(text, *only, inline) => return None,
             [only] if is_inside_replacement(text, *only, inline) => {
                 let line = lines.at_offset(*only);
                 let reason = match is_whole_lines(text, *only, search) {
@@ -96,15 +94,14 @@ pub(crate) fn find_texts(lines: FileLines<'_>, content: &[u8], hunks: &[&Hunk<'_
             // Other tools take the first of two occurrences and may change the wrong one.
             several => {
                 let places: Vec<usize> = several.iter().map(|at| lines.at_offset(*at)).collect();
-                return InlineSearch::Missed(vec![(index, PlaceMiss::new(MissReason::Several, places))]);
+                return Some(Err(vec![(index, PlaceMiss::new(MissReason::Several, places))]));
             }
         }
     }
-    if misses.is_empty() {
-        splice_matches(lines, content, &found)
-    } else {
-        InlineSearch::Missed(misses)
+    if !misses.is_empty() {
+        return Some(Err(misses));
     }
+    splice_matches(lines, content, &found)
 }
 
 /// Finds every place of a text, as its edit asks for.
@@ -230,22 +227,20 @@ fn splice_matches(lines: FileLines<'_>, content: &[u8], found: &[InlineMatch<'_>
     // Edits come in any order, and texts that overlap can only be seen side by side.
     order.sort_by_key(|(_, hit)| (hit.from, hit.to));
     if let Some([_, (index, hit)]) = order.array_windows().find(|[(_, a), (_, b)]| b.from < a.to) {
-        return InlineSearch::Missed(vec![(*index, PlaceMiss::new(MissReason::Overlap, [hit.first]))]);
+        return Some(Err(vec![(
+            *index,
+            PlaceMiss::new(MissReason::Overlap, [hit.first]),
+        )]));
     }
     let splices = order
         .chunk_by(|(_, a), (_, b)| b.first <= a.last)
         .map(|together| splice_group(lines, content, together))
-        .collect::<Option<Vec<_>>>();
-    match splices {
-        Some(splices) => {
-            // The places of one edit follow each other.
-            let places = found
-                .chunk_by(|a, b| a.index == b.index)
-                .filter_map(|places| Some((places.first()?.first, places.len())));
-            InlineSearch::AllFound(places.collect(), splices)
-        }
-        None => InlineSearch::UseLines,
-    }
+        .collect::<Option<Vec<_>>>()?;
+    // The places of one edit follow each other.
+    let places = found
+        .chunk_by(|a, b| a.index == b.index)
+        .filter_map(|places| Some((places.first()?.first, places.len())));
+    Some(Ok((places.collect(), splices)))
 }
 
 fn splice_group(

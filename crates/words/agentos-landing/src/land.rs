@@ -6,10 +6,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::budget::WorkBudget;
-use crate::context::LandingContext;
+use crate::context::{LandingContext, WorkBudget};
 use crate::overlay::BaseOverlay;
-use crate::parse::{FileEdit, ParsedAnswer, parse};
+use crate::parse::{ParsedAnswer, parse};
 use crate::readings::{
     READINGS, ReadingProof, has_entities, has_raw_ampersand, has_raw_marks, undo_escaping,
 };
@@ -76,6 +75,7 @@ pub enum LandError {
 /// Fails with [`LandError::Refused`] and the report if the answer is refused, and with [`LandError::Base`] if the
 /// base cannot be read.
 pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<LandedChange, LandError> {
+    use RefusalCode::{DoesNotApply, Malformed, NoDiff};
     let whole = LandOptions {
         partial: false,
         ..options.clone()
@@ -89,13 +89,14 @@ pub fn land(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<Lan
     };
     // The other refusals, such as `path-escape`, are about a text that was understood. A reading in which they
     // disappear would have another meaning.
-    if as_written.refusal.as_ref().is_some_and(may_be_read_otherwise) {
-        for reading in READINGS {
-            if let Some(text) = (reading.undo)(answer)
+    let code = as_written.refusal.as_ref().map(|refusal| refusal.code);
+    if matches!(code, Some(NoDiff | Malformed | DoesNotApply)) {
+        for (undo, proof, note) in READINGS {
+            if let Some(text) = undo(answer)
                 && let Ok(mut landed) = land_as_written(&text, base, &whole)
-                && is_proven(reading.proof, answer, &landed)
+                && is_proven(proof, answer, &landed)
             {
-                landed.report.notes.push(reading.note.to_owned());
+                landed.report.notes.push(note.to_owned());
                 return refuse_if_escaped(&text, landed, base, &whole);
             }
         }
@@ -180,13 +181,6 @@ fn only_entities_come(change: &Change) -> bool {
     comes && !body().any(has_raw_marks) && !change.files().iter().any(known)
 }
 
-/// Returns true if the refusal can come from damage to the text of the answer. The other codes are about an edit that
-/// was understood.
-fn may_be_read_otherwise(refusal: &Refusal) -> bool {
-    use RefusalCode::{DoesNotApply, Malformed, NoDiff};
-    matches!(refusal.code, NoDiff | Malformed | DoesNotApply)
-}
-
 /// Lands the answer exactly as it was written, without repairs of the whole text.
 fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Result<LandedChange, LandError> {
     let mut report = LandingReport {
@@ -207,7 +201,7 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
     }
     let landed = parsed
         .map_err(StopReason::Refused)
-        .and_then(|parsed| land_parts(&parsed, answer.len(), base, options, &mut report));
+        .and_then(|parsed| land_parts(parsed, answer.len(), base, options, &mut report));
     match landed {
         Ok((change, facts)) => Ok(LandedChange {
             change,
@@ -221,7 +215,7 @@ fn land_as_written(answer: &[u8], base: &dyn Base, options: &LandOptions) -> Res
 
 /// Lands the parts of an answer of this many bytes, and reports about them.
 fn land_parts(
-    parsed: &ParsedAnswer<'_>,
+    parsed: ParsedAnswer,
     bytes: usize,
     base: &dyn Base,
     options: &LandOptions,
@@ -232,9 +226,12 @@ fn land_parts(
         options,
         budget: &WorkBudget::for_bytes(bytes),
     };
-    let outcome = sequence::plan_sequence(parsed, context)?;
-    report.notes.clone_from(&parsed.notes);
-    report.files = outcome.reports;
+    let outcome = context.plan_sequence(&parsed)?;
+    (report.notes, report.files) = (parsed.notes, outcome.reports);
+    // Of the edits, only the ids of the results that `index` lines state are kept while the change is rendered, which takes the
+    // most memory.
+    let ids = parsed.files.into_iter().filter_map(|edit| edit.extended.index);
+    let stated: Vec<String> = ids.map(|(_, new)| new).collect();
     // The states exist only if every part landed, or enough of them for a partial landing.
     let states = outcome.states.ok_or_else(|| first_refusal(report))?;
     report.partial = report.files.iter().any(FileReport::has_refusal);
@@ -250,15 +247,9 @@ fn land_parts(
     if change.is_empty() {
         return Err(Refusal::new(RefusalCode::Empty, "the answer changes nothing").into());
     }
-    results::check_results(&change, &report.files, &stated_results(&parsed.files))?;
+    results::check_results(&change, &report.files, &stated)?;
     let facts = ResultFacts::read(&change, base)?;
     Ok((change, facts))
-}
-
-/// Returns the ids of the results that the `index` lines of an answer state.
-fn stated_results<'p>(files: &'p [FileEdit<'_>]) -> Vec<&'p str> {
-    let ids = files.iter().filter_map(|edit| edit.extended.index.as_ref());
-    ids.map(|(_, new)| new.as_str()).collect()
 }
 
 /// Returns true if the base has a file or a link of this path.

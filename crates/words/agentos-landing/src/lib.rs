@@ -30,7 +30,6 @@
 mod applied;
 mod base;
 mod binary;
-mod budget;
 mod canonical;
 mod change;
 mod checks;
@@ -61,7 +60,6 @@ mod results;
 mod sequence;
 mod splice;
 mod text;
-mod three_way;
 mod whole;
 
 pub use base::{Base, BaseEntry, BaseError, DirEntry, EntryKind, KnownBlob};
@@ -74,9 +72,9 @@ pub use findings::{Finding, Findings, scan_change, scan_file};
 pub use land::{LandError, LandOptions, LandedChange, SeenFile, land};
 pub use link::{LinkFault, check_link};
 pub use memory_base::MemoryBase;
+pub use merge::{MergeConflict, merge_apart};
 pub use parse::{JsonEdit, JsonEdits};
 pub use path::{RepoPath, ShortName, check_view_path, fold_name};
 pub use refusal::{Refusal, RefusalCode};
 pub use report::{Dialect, FileReport, HunkReport, HunkStatus, LandingReport, Repair, Rung};
 pub use result_facts::{ListedName, ResultFacts};
-pub use three_way::{MergeConflict, merge_apart};

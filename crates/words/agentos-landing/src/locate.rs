@@ -52,28 +52,22 @@
 //! All work is counted in a [`WorkBudget`], since a hostile answer can have many hunks that each fit many places.
 
 mod anchors;
-mod heading;
 mod indent;
 mod index;
 mod key;
 mod objections;
 pub(crate) mod order;
-mod suggest;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use crate::budget::WorkBudget;
+use crate::context::WorkBudget;
 use crate::parse::{Hunk, HunkLine, LineMark};
 use crate::text::{FileLines, TextLine, line_starts, trim};
 use crate::{Refusal, Rung};
 
-use anchors::below_anchors;
-pub(crate) use anchors::{missing_anchor, place_above_anchor};
 pub(crate) use indent::IndentShift;
 use index::LineTable;
 pub(crate) use key::{MatchLevel, look_alike};
-use objections::{accept_place, deeper_copies, other_exact_place, places_by_new_lines};
-pub(crate) use suggest::suggest_places;
 
 /// File in which places are searched.
 pub(crate) struct TargetFile<'b> {
@@ -200,11 +194,11 @@ pub(crate) enum MissReason {
 pub(crate) type FoundPlace = Result<HunkPlace, PlaceMiss>;
 
 /// Hunk, prepared for the search.
-pub(crate) struct SoughtHunk<'h, 'a> {
+pub(crate) struct SoughtHunk<'h> {
     /// Hunk as parsed.
-    pub hunk: &'h Hunk<'a>,
+    pub hunk: &'h Hunk,
     /// Lines that the base must have.
-    pub old: Vec<&'h HunkLine<'a>>,
+    pub old: Vec<&'h HunkLine>,
     /// Number of context lines before the first change.
     pub lead: usize,
     /// Number of context lines after the last change.
@@ -215,11 +209,11 @@ pub(crate) struct SoughtHunk<'h, 'a> {
     pub at_end: bool,
 }
 
-impl<'h, 'a> SoughtHunk<'h, 'a> {
+impl<'h> SoughtHunk<'h> {
     /// Prepares a hunk for the search.
-    pub(crate) fn new(hunk: &'h Hunk<'a>) -> Self {
+    pub(crate) fn new(hunk: &'h Hunk) -> Self {
         let old: Vec<_> = hunk.old_lines().collect();
-        let context = |line: &&HunkLine<'_>| line.mark == LineMark::Context;
+        let context = |line: &&HunkLine| line.mark == LineMark::Context;
         let lead = hunk.lines.iter().take_while(context).count();
         let trail = hunk.lines.iter().rev().take_while(context).count();
         Self {
@@ -235,7 +229,7 @@ impl<'h, 'a> SoughtHunk<'h, 'a> {
 
 /// Returns the stated line, counted from 0. A hunk without old lines states the line before it. `None` if no line is
 /// stated.
-fn stated_line(hunk: &Hunk<'_>, insertion: bool) -> Option<usize> {
+fn stated_line(hunk: &Hunk, insertion: bool) -> Option<usize> {
     let start = usize::try_from(hunk.stated.old_start?).ok()?;
     match (insertion, hunk.stated.old_count) {
         (true, Some(0)) => Some(start),
@@ -245,227 +239,226 @@ fn stated_line(hunk: &Hunk<'_>, insertion: bool) -> Option<usize> {
     }
 }
 
-/// Finds the places of all hunks. The result has one entry for each hunk, in the order given.
-///
-/// # Errors
-/// Fails only if the work exceeds the budget.
-pub(crate) fn locate_hunks(
-    target: &mut TargetFile<'_>,
-    sought: &[SoughtHunk<'_, '_>],
-) -> Result<Vec<FoundPlace>, Refusal> {
-    let chosen = match place_as_stated(target, sought)? {
-        Some(places) => places.into_iter().map(Ok).collect(),
-        None => place_by_lines(target, sought)?,
-    };
-    let others = places_by_new_lines(target, sought, &chosen)?;
-    let mut settled = Vec::with_capacity(sought.len());
-    for ((one, chosen), other) in sought.iter().zip(chosen).zip(others) {
-        target.budget.spend(one.old.len() + one.hunk.continuation.len())?;
-        settled.push(match chosen {
-            Ok(place) => settle_place(target, one, place, other)?,
-            Err(miss) => Err(miss),
-        });
-    }
-    Ok(settled)
-}
+/// Lines that occur more often than this are not distinctive.
+const COMMON: usize = 16;
+/// Maximum number of old lines that are looked at.
+const LOOKED_AT: usize = 200;
 
-/// Returns the place, unless other evidence speaks against it. `other` is the place that the stated new line means.
-fn settle_place(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    place: HunkPlace,
-    other: Option<usize>,
-) -> Result<FoundPlace, Refusal> {
-    let as_stated = one.stated == Some(place.start) && !one.old.is_empty();
-    let other = match other {
-        None if as_stated => other_exact_place(target, one, place.start)?,
-        other => other,
-    };
-    let others = match other {
-        Some(other) => vec![other],
-        None => deeper_copies(target, one, &place)?,
-    };
-    if others.is_empty() {
-        return Ok(accept_place(target, one, place));
-    }
-    let starts = std::iter::once(place.start).chain(others);
-    let starts: Vec<usize> = starts.take(order::SHOWN).collect();
-    Ok(Err(PlaceMiss::new(MissReason::Several, starts)))
-}
-
-/// Finds the places by the lines of the hunks, if not all fit their stated lines.
-fn place_by_lines(
-    target: &mut TargetFile<'_>,
-    sought: &[SoughtHunk<'_, '_>],
-) -> Result<Vec<FoundPlace>, Refusal> {
-    let mut found = Vec::with_capacity(sought.len());
-    for one in sought {
-        found.push(find_candidates(target, one)?);
-    }
-    let mut chosen = order::choose_places(sought, &found, target)?;
-    for (chosen, found) in chosen.iter_mut().zip(&found) {
-        if let Ok(place) = chosen {
-            place.others = place.others.max(found.len().saturating_sub(1));
-        }
-    }
-    Ok(chosen)
-}
-
-/// Returns the stated places if all hunks fit there exactly and without overlap. Returns `None` otherwise.
-fn place_as_stated(
-    target: &mut TargetFile<'_>,
-    sought: &[SoughtHunk<'_, '_>],
-) -> Result<Option<Vec<HunkPlace>>, Refusal> {
-    let mut places = Vec::with_capacity(sought.len());
-    for one in sought {
-        let Some(start) = one.stated else {
-            return Ok(None);
+impl TargetFile<'_> {
+    /// Finds the places of all hunks. The result has one entry for each hunk, in the order given.
+    ///
+    /// # Errors
+    /// Fails only if the work exceeds the budget.
+    pub(crate) fn locate_hunks(&mut self, sought: &[SoughtHunk<'_>]) -> Result<Vec<FoundPlace>, Refusal> {
+        let chosen = match self.place_as_stated(sought)? {
+            Some(places) => places.into_iter().map(Ok).collect(),
+            None => self.place_by_lines(sought)?,
         };
-        target.budget.spend(one.old.len())?;
-        // A hunk without old lines fits everywhere. It may only follow others that prove the stated lines.
-        if one.old.is_empty() && sought.len() < 2 && !target.lines().is_empty() {
-            return Ok(None);
+        let others = self.places_by_new_lines(sought, &chosen)?;
+        let mut settled = Vec::with_capacity(sought.len());
+        for ((one, chosen), other) in sought.iter().zip(chosen).zip(others) {
+            self.budget.spend(one.old.len() + one.hunk.continuation.len())?;
+            settled.push(match chosen {
+                Ok(place) => self.settle_place(one, place, other)?,
+                Err(miss) => Err(miss),
+            });
         }
-        // One hunk that does not fit makes the numbers of all the others doubtful.
-        if !fits_exactly(target, one, start) {
-            return Ok(None);
-        }
-        places.push(HunkPlace::exact(start));
+        Ok(settled)
     }
-    if !target.lines().is_empty() && !are_numbers_confirmed(target, sought)? {
-        return Ok(None);
-    }
-    Ok(order::are_disjoint(sought, &places).then_some(places))
-}
 
-/// Returns true if the file confirms the stated lines of hunks that fit there: one of the hunks has context, or lines
-/// that occur once, or the hunks were made for this content. A line alone that occurs often fits a wrong number by
-/// chance: each of them is as likely.
-fn are_numbers_confirmed(
-    target: &mut TargetFile<'_>,
-    sought: &[SoughtHunk<'_, '_>],
-) -> Result<bool, Refusal> {
-    let (shown, bare): (Vec<_>, Vec<_>) = sought
-        .iter()
-        .filter(|one| says_place(one))
-        .partition(|one| one.lead + one.trail > 0);
-    if !shown.is_empty() || (target.is_stated_base && !bare.is_empty()) {
-        return Ok(true);
+    /// Returns the place, unless other evidence speaks against it. `other` is the place that the stated new line means.
+    fn settle_place(
+        &mut self,
+        one: &SoughtHunk<'_>,
+        place: HunkPlace,
+        other: Option<usize>,
+    ) -> Result<FoundPlace, Refusal> {
+        let as_stated = one.stated == Some(place.start) && !one.old.is_empty();
+        let other = match other {
+            None if as_stated => self.other_exact_place(one, place.start)?,
+            other => other,
+        };
+        let others = match other {
+            Some(other) => vec![other],
+            None => self.deeper_copies(one, &place)?,
+        };
+        if others.is_empty() {
+            return Ok(self.accept_place(one, place));
+        }
+        let starts = std::iter::once(place.start).chain(others);
+        let starts: Vec<usize> = starts.take(order::SHOWN).collect();
+        Ok(Err(PlaceMiss::new(MissReason::Several, starts)))
     }
-    for one in bare {
-        let runs = target.find_runs(MatchLevel::Exact, &one.old)?;
-        if runs.len() == 1 {
+
+    /// Finds the places by the lines of the hunks, if not all fit their stated lines.
+    fn place_by_lines(&mut self, sought: &[SoughtHunk<'_>]) -> Result<Vec<FoundPlace>, Refusal> {
+        let mut found = Vec::with_capacity(sought.len());
+        for one in sought {
+            found.push(self.find_candidates(one)?);
+        }
+        let candidates = order::Candidates {
+            sought,
+            found: &found,
+            budget: self.budget,
+        };
+        let mut chosen = candidates.choose_places(self.lines().len())?;
+        for (chosen, found) in chosen.iter_mut().zip(&found) {
+            if let Ok(place) = chosen {
+                place.others = place.others.max(found.len().saturating_sub(1));
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Returns the stated places if all hunks fit there exactly and without overlap. Returns `None` otherwise.
+    fn place_as_stated(&mut self, sought: &[SoughtHunk<'_>]) -> Result<Option<Vec<HunkPlace>>, Refusal> {
+        let mut places = Vec::with_capacity(sought.len());
+        for one in sought {
+            let Some(start) = one.stated else {
+                return Ok(None);
+            };
+            self.budget.spend(one.old.len())?;
+            // A hunk without old lines fits everywhere. It may only follow others that prove the stated lines.
+            if one.old.is_empty() && sought.len() < 2 && self.lines().len() > 0 {
+                return Ok(None);
+            }
+            // One hunk that does not fit makes the numbers of all the others doubtful.
+            if !self.fits_exactly(one, start) {
+                return Ok(None);
+            }
+            places.push(HunkPlace::exact(start));
+        }
+        if self.lines().len() > 0 && !self.are_numbers_confirmed(sought)? {
+            return Ok(None);
+        }
+        Ok(order::are_disjoint(sought, &places).then_some(places))
+    }
+
+    /// Returns true if the file confirms the stated lines of hunks that fit there: one of the hunks has context, or lines
+    /// that occur once, or the hunks were made for this content. A line alone that occurs often fits a wrong number by
+    /// chance: each of them is as likely.
+    fn are_numbers_confirmed(&mut self, sought: &[SoughtHunk<'_>]) -> Result<bool, Refusal> {
+        let (shown, bare): (Vec<_>, Vec<_>) = sought
+            .iter()
+            .filter(|one| says_place(one))
+            .partition(|one| one.lead + one.trail > 0);
+        if !shown.is_empty() || (self.is_stated_base && !bare.is_empty()) {
             return Ok(true);
         }
+        for one in bare {
+            let runs = self.find_runs(MatchLevel::Exact, &one.old)?;
+            if runs.len() == 1 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
-    Ok(false)
+
+    fn fits_exactly(&self, one: &SoughtHunk<'_>, start: usize) -> bool {
+        let end = start.saturating_add(one.old.len());
+        self.has_lines(one, start, MatchLevel::Exact) && (!one.at_end || end == self.lines().len())
+    }
+
+    /// Returns the places of one hunk on the first rung that has any.
+    pub(crate) fn find_candidates(&mut self, one: &SoughtHunk<'_>) -> Result<Vec<HunkPlace>, Refusal> {
+        if one.old.is_empty() {
+            let length = self.lines().len();
+            let has_place = length == 0 || one.hunk.at_end;
+            return Ok(Vec::from_iter(has_place.then(|| HunkPlace::exact(length))));
+        }
+        /// Steps for one place. Places are kept until all hunks are placed, so they cost more than a look at a line.
+        const STEPS_PER_PLACE: usize = 8;
+        for level in MatchLevel::ALL {
+            let starts = self.find_runs(level, &one.old)?;
+            self.budget.spend(starts.len().saturating_mul(STEPS_PER_PLACE))?;
+            // A place that lost marks explain is no place, but another one is not the only one then.
+            let lacks_marks = |start: &usize| {
+                let lines = self.lines().get(*start..start + one.old.len());
+                lines.is_some_and(|lines| indent::may_lack_marks(level, one, lines))
+            };
+            if starts.iter().any(lacks_marks) {
+                return Ok(Vec::new());
+            }
+            let places: Vec<HunkPlace> = starts
+                .into_iter()
+                .filter(|start| !one.at_end || start + one.old.len() == self.lines().len())
+                .filter_map(|start| self.place_of_run(one, start, level))
+                .collect();
+            let places = self.below_anchors(one, places)?;
+            if !places.is_empty() {
+                return Ok(places);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Returns the place of a hunk whose lines are equal to those of the file from `start` on, on this rung. Returns `None` if
+    /// no indentation shift explains all lines: equal keys are not enough on the rungs that ignore indentation.
+    fn place_of_run(&self, one: &SoughtHunk<'_>, start: usize, level: MatchLevel) -> Option<HunkPlace> {
+        let lines = self.lines().get(start..start.checked_add(one.old.len())?)?;
+        Some(HunkPlace {
+            level,
+            shift: indent::find_shift(level, one, lines)?,
+            ..HunkPlace::exact(start)
+        })
+    }
+
+    /// Returns the place of a hunk at this line if its lines are there on this rung. Returns `None` otherwise.
+    fn place_at(&self, one: &SoughtHunk<'_>, start: usize, level: MatchLevel) -> Option<HunkPlace> {
+        let fits = self.has_lines(one, start, level);
+        fits.then(|| self.place_of_run(one, start, level)).flatten()
+    }
+
+    /// Returns true if the file has the hunk's lines from this line on, compared on this rung.
+    fn has_lines(&self, one: &SoughtHunk<'_>, start: usize, level: MatchLevel) -> bool {
+        let lines = self.lines().get(start..start.saturating_add(one.old.len()));
+        let same = |(line, old): (TextLine<'_>, &&HunkLine)| {
+            key::line_key(level, line.text) == key::line_key(level, &old.text)
+        };
+        lines.is_some_and(|lines| lines.iter().zip(&one.old).all(same))
+    }
+
+    /// Returns every place at which a hunk may have been meant, whatever speaks against it: all on the first rung that has
+    /// any, and the stated one.
+    pub(crate) fn possible_places(&mut self, one: &SoughtHunk<'_>) -> Result<Vec<HunkPlace>, Refusal> {
+        let mut places = self.free_candidates(one)?;
+        let stated = one
+            .stated
+            .filter(|start| places.iter().all(|place| place.start != *start));
+        let stated = stated.and_then(|start| {
+            let mut levels = MatchLevel::ALL.into_iter();
+            levels.find_map(|level| self.place_at(one, start, level))
+        });
+        places.extend(stated);
+        Ok(places)
+    }
+
+    /// Returns the likeliest starts (0 is the first line), best first, at most three.
+    pub(crate) fn suggest_places(&mut self, one: &SoughtHunk<'_>) -> Result<Vec<usize>, Refusal> {
+        // Each line that is in the file votes for the start that it would give the hunk.
+        let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
+        for (offset, line) in one.old.iter().enumerate().take(LOOKED_AT) {
+            // Single brackets and empty lines are everywhere.
+            if trim(&line.text).len() < 2 {
+                continue;
+            }
+            let budget = self.budget;
+            let places = self.places_of(MatchLevel::Typography, &line.text)?;
+            budget.spend(places.len().min(COMMON) + 1)?;
+            if places.len() > COMMON {
+                continue;
+            }
+            for place in places {
+                *votes.entry((*place as usize).saturating_sub(offset)).or_default() += 1;
+            }
+        }
+        let mut ranked: Vec<(usize, usize)> = votes.into_iter().collect();
+        ranked.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        Ok(ranked.into_iter().map(|(start, _)| start).take(3).collect())
+    }
 }
 
 /// Returns true if the hunk has an old line with text. Blank lines are everywhere, so they confirm no number.
-pub(crate) fn says_place(one: &SoughtHunk<'_, '_>) -> bool {
+pub(crate) fn says_place(one: &SoughtHunk<'_>) -> bool {
     one.old.iter().any(|line| !trim(&line.text).is_empty())
-}
-
-fn fits_exactly(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize) -> bool {
-    let end = start.saturating_add(one.old.len());
-    has_lines(target, one, start, MatchLevel::Exact) && (!one.at_end || end == target.lines().len())
-}
-
-/// Returns the places of one hunk on the first rung that has any.
-pub(crate) fn find_candidates(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-) -> Result<Vec<HunkPlace>, Refusal> {
-    if one.old.is_empty() {
-        return Ok(without_context(target, one));
-    }
-    /// Steps for one place. Places are kept until all hunks are placed, so they cost more than a look at a line.
-    const STEPS_PER_PLACE: usize = 8;
-    for level in MatchLevel::ALL {
-        let starts = target.find_runs(level, &one.old)?;
-        target
-            .budget
-            .spend(starts.len().saturating_mul(STEPS_PER_PLACE))?;
-        // A place that lost marks explain is no place, but another one is not the only one then.
-        let lacks_marks = |start: &usize| {
-            let lines = target.lines().get(*start..start + one.old.len());
-            lines.is_some_and(|lines| indent::may_lack_marks(level, &one.old, lines, one.hunk.marked))
-        };
-        if starts.iter().any(lacks_marks) {
-            return Ok(Vec::new());
-        }
-        let places: Vec<HunkPlace> = starts
-            .into_iter()
-            .filter(|start| !one.at_end || start + one.old.len() == target.lines().len())
-            .filter_map(|start| place_of_run(target, one, start, level))
-            .collect();
-        let places = below_anchors(target, one, places)?;
-        if !places.is_empty() {
-            return Ok(places);
-        }
-    }
-    Ok(Vec::new())
-}
-
-/// Returns the place of an insertion without context. It has one only in an empty file, or at a stated end of the
-/// file.
-fn without_context(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>) -> Vec<HunkPlace> {
-    if !target.lines().is_empty() && !one.hunk.at_end {
-        return Vec::new();
-    }
-    vec![HunkPlace::exact(target.lines().len())]
-}
-
-/// Returns the place of a hunk whose lines are equal to those of the file from `start` on, on this rung. Returns `None` if
-/// no indentation shift explains all lines: equal keys are not enough on the rungs that ignore indentation.
-fn place_of_run(
-    target: &TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    start: usize,
-    level: MatchLevel,
-) -> Option<HunkPlace> {
-    let lines = target.lines().get(start..start.checked_add(one.old.len())?)?;
-    Some(HunkPlace {
-        level,
-        shift: indent::find_shift(level, &one.old, lines, one.hunk.marked)?,
-        ..HunkPlace::exact(start)
-    })
-}
-
-/// Returns the place of a hunk at this line if its lines are there on this rung. Returns `None` otherwise.
-fn place_at(
-    target: &TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    start: usize,
-    level: MatchLevel,
-) -> Option<HunkPlace> {
-    let fits = has_lines(target, one, start, level);
-    fits.then(|| place_of_run(target, one, start, level)).flatten()
-}
-
-/// Returns true if the file has the hunk's lines from this line on, compared on this rung.
-fn has_lines(target: &TargetFile<'_>, one: &SoughtHunk<'_, '_>, start: usize, level: MatchLevel) -> bool {
-    let lines = target.lines().get(start..start.saturating_add(one.old.len()));
-    let same = |(line, old): (TextLine<'_>, &&HunkLine<'_>)| {
-        key::line_key(level, line.text) == key::line_key(level, &old.text)
-    };
-    lines.is_some_and(|lines| lines.iter().zip(&one.old).all(same))
-}
-
-/// Returns every place at which a hunk may have been meant, whatever speaks against it: all on the first rung that has
-/// any, and the stated one.
-pub(crate) fn possible_places(
-    target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-) -> Result<Vec<HunkPlace>, Refusal> {
-    let mut places = anchors::free_candidates(target, one)?;
-    let stated = one
-        .stated
-        .filter(|start| places.iter().all(|place| place.start != *start));
-    let stated = stated.and_then(|start| {
-        let mut levels = MatchLevel::ALL.into_iter();
-        levels.find_map(|level| place_at(target, one, start, level))
-    });
-    places.extend(stated);
-    Ok(places)
 }

@@ -1,42 +1,42 @@
 //! Merge of a change that was made for another state of a file: carried over to the base if that is clean, else
-//! `stale`.
+//! `stale`. In the same way, a change and a person's uncommitted work are joined.
 //!
-//! Owns: the content that the tool saw, and the three-way merge. Never: carries an edit over a line that changed
-//! since.
+//! Owns: the content that the tool saw, the three-way merge, and the rule when two edits are apart. Never: carries an edit over a
+//! line that changed since, or chooses between two edits of one line.
+//!
+//! Both sides are compared with their common base, line by line. Two edits are apart if at least one line between them is
+//! unchanged on both sides; an insertion next to an edited line has no certain order. By this rule `git merge` reports a
+//! conflict, too.
 
 use std::sync::Arc;
 
-use crate::budget::WorkBudget;
 use crate::compare::{LineEdit, line_edits};
-use crate::context::LandingContext;
+use crate::context::WorkBudget;
 use crate::locate::TargetFile;
-use crate::parse::{FileEdit, Hunk};
+use crate::parse::Hunk;
 use crate::placement::{place_hunks, report_already_there};
+use crate::plan::content::FileParts;
 use crate::refusal::about_path;
-use crate::resolve::{ResolvedPart, StopReason};
+use crate::resolve::StopReason;
 use crate::splice::{LineSplice, join_splices};
 use crate::text::{FileLines, line_starts};
-use crate::{FileReport, FileState, HunkStatus, Refusal, RefusalCode, Rung};
+use crate::{FileReport, HunkStatus, Refusal, RefusalCode, Rung};
 
 /// Returns the content that the tool saw. Returns `None` if it is unknown or is the base.
 ///
 /// # Errors
 /// Fails if the parts were made for two different states, or if the base cannot be read.
-pub(crate) fn content_seen(
-    parts: &[(&FileEdit<'_>, &ResolvedPart)],
-    old: &FileState,
-    context: LandingContext<'_>,
-) -> Result<Option<Arc<[u8]>>, StopReason> {
-    let Some((_, resolved)) = parts.first() else {
+pub(crate) fn content_seen(file: FileParts<'_>) -> Result<Option<Arc<[u8]>>, StopReason> {
+    let Some((_, resolved)) = file.parts.first() else {
         return Ok(None);
     };
     let source = resolved.source();
     // What we sent is certain. The `index` line is only what the model wrote, so it is asked second.
-    if let Some(sent) = context.options.seen_file(source) {
-        return Ok((sent.content != old.content).then(|| Arc::clone(&sent.content)));
+    if let Some(sent) = file.context.options.seen_file(source) {
+        return Ok((sent.content != file.old.content).then(|| Arc::clone(&sent.content)));
     }
     let mut other: Option<Arc<[u8]>> = None;
-    for (edit, resolved) in parts {
+    for (edit, resolved) in file.parts {
         let Some((id, _)) = &edit.extended.index else {
             continue;
         };
@@ -46,7 +46,7 @@ pub(crate) fn content_seen(
             continue;
         }
         // The id may be invented. One that no object has says nothing about what was seen.
-        let Some((_, content)) = context.base.blob_by_prefix(id)? else {
+        let Some((_, content)) = file.context.base.blob_by_prefix(id)? else {
             continue;
         };
         // Two parts of one file with two different old states cannot both be carried over by one merge.
@@ -55,7 +55,7 @@ pub(crate) fn content_seen(
         }
         other = Some(content);
     }
-    Ok(other.filter(|content| *content != old.content))
+    Ok(other.filter(|content| *content != file.old.content))
 }
 
 pub(crate) fn stale_refusal(path: &str, why: &str) -> Refusal {
@@ -77,7 +77,7 @@ pub(crate) fn already_changed(path: &str) -> Refusal {
 /// the base already has the change.
 pub(crate) fn carry_over(
     (seen, old): (&[u8], &[u8]),
-    hunks: &[&Hunk<'_>],
+    hunks: &[&Hunk],
     is_result: bool,
     budget: &WorkBudget,
     report: &mut FileReport,
@@ -128,12 +128,7 @@ fn was_made(splice: &LineSplice, since: &[LineEdit], base_lines: FileLines<'_>) 
 
 /// Returns the refusal of hunks whose lines changed since, and updates the report with how each hunk fits the base.
 /// If the base has all of them already, the refusal is `empty`.
-fn conflict_refusal(
-    old: &[u8],
-    hunks: &[&Hunk<'_>],
-    budget: &WorkBudget,
-    report: &mut FileReport,
-) -> Refusal {
+fn conflict_refusal(old: &[u8], hunks: &[&Hunk], budget: &WorkBudget, report: &mut FileReport) -> Refusal {
     for hunk in &mut report.hunks {
         hunk.status = HunkStatus::Refused;
     }
@@ -153,7 +148,7 @@ fn conflict_refusal(
 }
 
 /// Returns the lines with their endings, so that a changed ending counts as a change.
-pub(crate) fn full_lines(lines: FileLines<'_>) -> Vec<&[u8]> {
+fn full_lines(lines: FileLines<'_>) -> Vec<&[u8]> {
     lines.iter().map(|line| line.full).collect()
 }
 
@@ -161,10 +156,7 @@ pub(crate) fn full_lines(lines: FileLines<'_>) -> Vec<&[u8]> {
 ///
 /// # Errors
 /// Fails with the first edit of that version whose lines a splice touches or borders.
-pub(crate) fn shift_splices<'s>(
-    splices: &[LineSplice],
-    since: &'s [LineEdit],
-) -> Result<Vec<LineSplice>, &'s LineEdit> {
+fn shift_splices<'s>(splices: &[LineSplice], since: &'s [LineEdit]) -> Result<Vec<LineSplice>, &'s LineEdit> {
     let mut out = Vec::with_capacity(splices.len());
     let mut edits = since.iter().peekable();
     let mut offset = 0isize;
@@ -185,3 +177,41 @@ pub(crate) fn shift_splices<'s>(
     }
     Ok(out)
 }
+
+/// Lines of one's own version that a change needs too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeConflict {
+    /// First and last of these lines, counted from 1. The last is before the first if the version has deleted lines there.
+    pub own_lines: (usize, usize),
+}
+
+/// Returns one's own version with the edits that turn `base` into `other`. Outside these edits it stays the same to the last
+/// byte.
+///
+/// # Errors
+/// Returns the first lines where both versions edit the base, or where nothing unchanged is between their edits.
+pub fn merge_apart(base: &[u8], own: &[u8], other: &[u8]) -> Result<Vec<u8>, MergeConflict> {
+    let starts = [base, own, other].map(line_starts);
+    let [base_starts, own_starts, other_starts] = &starts;
+    let base_lines = FileLines::new(base, base_starts);
+    let own_lines = FileLines::new(own, own_starts);
+    let other_lines = FileLines::new(other, other_starts);
+    let edits_of = |lines| line_edits(&full_lines(base_lines), &full_lines(lines));
+    let splices: Vec<LineSplice> = edits_of(other_lines)
+        .into_iter()
+        .map(|edit| LineSplice {
+            start: edit.old.start,
+            end: edit.old.end,
+            bytes: other_lines.clamped(edit.new).bytes().to_vec(),
+        })
+        .collect();
+    match shift_splices(&splices, &edits_of(own_lines)) {
+        Ok(moved) => Ok(join_splices(own_lines, &moved)),
+        Err(near) => Err(MergeConflict {
+            own_lines: (near.new.start + 1, near.new.end),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

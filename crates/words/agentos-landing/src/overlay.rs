@@ -72,29 +72,21 @@ impl<'b> BaseOverlay<'b> {
     }
 }
 
-fn made_entry(path: &str, state: &FileState) -> BaseEntry {
-    let kind = match state.mode {
-        FileMode::Regular | FileMode::Executable => EntryKind::File(state.mode),
-        FileMode::Symlink => EntryKind::Symlink,
-    };
-    BaseEntry {
-        kind,
-        id: format!("{MADE}{path}"),
-    }
-}
-
 impl Base for BaseOverlay<'_> {
     fn entry(&self, path: &str) -> Result<Option<BaseEntry>, BaseError> {
         if let Some((_, _, now)) = self.touched.get(path) {
-            return Ok(now.as_ref().map(|state| made_entry(path, state)));
+            let made = |state: &FileState| BaseEntry {
+                kind: match state.mode {
+                    FileMode::Regular | FileMode::Executable => EntryKind::File(state.mode),
+                    FileMode::Symlink => EntryKind::Symlink,
+                },
+                id: format!("{MADE}{path}"),
+            };
+            return Ok(now.as_ref().map(made));
         }
         let there = self.base.entry(path)?;
-        Ok(there.or_else(|| {
-            self.made_below(path).then(|| BaseEntry {
-                kind: EntryKind::Directory,
-                id: String::new(),
-            })
-        }))
+        let (kind, id) = (EntryKind::Directory, String::new());
+        Ok(there.or_else(|| self.made_below(path).then_some(BaseEntry { kind, id })))
     }
 
     fn read(&self, id: &str) -> Result<Arc<[u8]>, BaseError> {

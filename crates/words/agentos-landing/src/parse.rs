@@ -42,7 +42,6 @@
 //!
 //! A text inside a call, as a patch or a diff, is an answer by itself and is cut and read in the same way.
 
-mod binary;
 mod block;
 mod blocks;
 mod calls;
@@ -55,7 +54,6 @@ mod hunk;
 mod json;
 mod model;
 mod name;
-mod pair;
 mod reasoning;
 mod remark;
 mod segment;
@@ -64,8 +62,8 @@ mod title;
 mod unified;
 mod whole;
 
-pub(crate) use binary::read_binary_data;
 pub(crate) use cursor::{LineCursor, parse_fence};
+pub(crate) use extended::read_binary_data;
 pub(crate) use hunk::{LineCount, parse_header as hunk_header};
 pub use json::{JsonEdit, JsonEdits};
 pub(crate) use model::{
@@ -73,10 +71,8 @@ pub(crate) use model::{
     PartNumber, PlaceCount, StatedLines, TextReplacement, new_repair,
 };
 pub(crate) use name::{bare_name, git_pairs, same_file, without_prefix};
-pub(crate) use pair::pair_lines;
 
 use cut::Cut;
-use heredoc::ShellScript;
 use segment::{Segment, SegmentKind};
 pub(crate) use title::IsTracked;
 use title::read_title;
@@ -91,40 +87,65 @@ use crate::{Refusal, RefusalCode, limits};
 /// # Errors
 /// Fails with `no-diff` if no edit is found, with `too-large` above a limit, and with another code if an edit cannot
 /// be read in exactly one way.
-pub(crate) fn parse<'a>(answer: &'a [u8], is_tracked: IsTracked<'_>) -> Result<ParsedAnswer<'a>, Refusal> {
+pub(crate) fn parse(answer: &[u8], is_tracked: IsTracked<'_>) -> Result<ParsedAnswer, Refusal> {
     check_size(answer)?;
     let mut parsed = read_parts(answer, is_tracked, 0)?;
     check_parsed(&parsed)?;
-    number_parts(&mut parsed);
+    // Each hunk gets the number of its part. Hunks of different parts may edit the same file, and only the order within one
+    // part is evidence.
+    for (at, edit) in parsed.files.iter_mut().enumerate() {
+        if let EditBody::Hunks(hunks) = &mut edit.body {
+            hunks.iter_mut().for_each(|hunk| hunk.part = PartNumber(at));
+        }
+    }
     Ok(parsed)
 }
 
 /// Cuts a text and reads its parts. `depth` counts the texts around it.
-fn read_parts<'a>(
-    text: &'a [u8],
-    is_tracked: IsTracked<'_>,
-    depth: usize,
-) -> Result<ParsedAnswer<'a>, Refusal> {
+fn read_parts(text: &[u8], is_tracked: IsTracked<'_>, depth: usize) -> Result<ParsedAnswer, Refusal> {
     let cut = cut::cut_answer(text, is_tracked)?;
     let mut parsed = ParsedAnswer::default();
     let read_text = |text: &[u8]| read_held(text, is_tracked, depth);
     let only_calls = cut.has_only_calls();
     for segment in &cut.segments {
-        read_segment(&cut, segment, only_calls, &read_text, &mut parsed)?;
+        let lines = cut.lines.get(segment.lines.clone()).unwrap_or_default();
+        let at_end = segment.lines.end == cut.lines.len();
+        let before = parsed.files.len();
+        match &segment.kind {
+            SegmentKind::Calls(calls) => calls::read(calls, only_calls, &read_text, &mut parsed)?,
+            SegmentKind::Envelope { begun } => {
+                envelope::read(lines, segment.margin, *begun, at_end, &mut parsed)?
+            }
+            SegmentKind::Block { title, middle } => {
+                parsed.files.push(blocks::read(lines, title.as_ref(), *middle)?);
+            }
+            SegmentKind::Swap(swap) => parsed.files.push(swap.read(&cut.lines)),
+            SegmentKind::Diff(frame) => {
+                let starts = unified::read(lines, (frame, segment.margin), at_end, &mut parsed)?;
+                parsed.heads.extend(starts.into_iter().map(|start| match start {
+                    0 => segment.head,
+                    start => segment.lines.start + start,
+                }));
+                continue;
+            }
+            SegmentKind::Broken(refusal) => return Err(refusal.clone()),
+            SegmentKind::Message { is_mail } => parsed.mails += usize::from(*is_mail),
+            // Nothing in it is read, or it is read after all edits in other dialects.
+            _ => {}
+        }
+        if parsed.files.len() > before {
+            parsed.heads.push(segment.head);
+        }
     }
-    whole::read_files(&cut, is_tracked, &mut parsed)?;
+    whole::read_files(&cut, &mut parsed)?;
     read_scripts(&cut.segments, &mut parsed)?;
     parsed.heads.sort_unstable();
-    check_together(&cut, is_tracked, &mut parsed)?;
+    check_together(&cut, &mut parsed)?;
     Ok(parsed)
 }
 
 /// Reads a text that a call holds.
-fn read_held(
-    text: &[u8],
-    is_tracked: IsTracked<'_>,
-    depth: usize,
-) -> Result<Vec<FileEdit<'static>>, Refusal> {
+fn read_held(text: &[u8], is_tracked: IsTracked<'_>, depth: usize) -> Result<Vec<FileEdit>, Refusal> {
     /// Maximum depth of texts in texts. A patch in a shell command in a call has two.
     const DEPTH: usize = 3;
     if depth == DEPTH {
@@ -136,58 +157,18 @@ fn read_held(
         let message = "a text in a tool call begins as an edit, and no edit can be read from it";
         return Err(malformed(message));
     }
-    Ok(parsed.files.into_iter().map(FileEdit::into_owned).collect())
-}
-
-/// Reads a part that does not depend on the others.
-fn read_segment<'a>(
-    cut: &Cut<'a>,
-    segment: &Segment<'a>,
-    only_calls: bool,
-    read_text: calls::ReadText<'_>,
-    parsed: &mut ParsedAnswer<'a>,
-) -> Result<(), Refusal> {
-    let lines = cut.lines.get(segment.lines.clone()).unwrap_or_default();
-    let at_end = segment.lines.end == cut.lines.len();
-    let before = parsed.files.len();
-    match &segment.kind {
-        SegmentKind::Calls(calls) => calls::read(calls, only_calls, read_text, parsed)?,
-        SegmentKind::Envelope { begun } => envelope::read(lines, segment.margin, *begun, at_end, parsed)?,
-        SegmentKind::Block { title, middle } => {
-            parsed.files.push(blocks::read(lines, title.as_ref(), *middle)?);
-        }
-        SegmentKind::Swap(swap) => parsed.files.push(swap.read(&cut.lines)),
-        SegmentKind::Diff(frame) => {
-            let starts = unified::read(lines, (frame, segment.margin), at_end, parsed)?;
-            parsed.heads.extend(starts.into_iter().map(|start| match start {
-                0 => segment.head,
-                start => segment.lines.start + start,
-            }));
-            return Ok(());
-        }
-        SegmentKind::Broken(refusal) => return Err(refusal.clone()),
-        SegmentKind::Message { is_mail } => parsed.mails += usize::from(*is_mail),
-        // Nothing in it is read, or it is read after all edits in other dialects.
-        _ => {}
-    }
-    if parsed.files.len() > before {
-        parsed.heads.push(segment.head);
-    }
-    Ok(())
+    Ok(parsed.files)
 }
 
 /// Reads the files that shell scripts write.
-fn read_scripts<'a>(segments: &[Segment<'a>], parsed: &mut ParsedAnswer<'a>) -> Result<(), Refusal> {
+fn read_scripts(segments: &[Segment<'_>], parsed: &mut ParsedAnswer) -> Result<(), Refusal> {
     let (has_edits, before) = (!parsed.files.is_empty(), parsed.heads.len());
     let mut is_unread = false;
     for segment in segments {
-        match &segment.kind {
-            SegmentKind::Script(ShellScript::Files(files)) => {
-                parsed.files.extend_from_slice(files);
-                parsed.heads.push(segment.head);
-            }
-            SegmentKind::Script(ShellScript::Unread) => is_unread = true,
-            _ => {}
+        if let SegmentKind::Script(files) = &segment.kind {
+            is_unread |= files.is_empty();
+            parsed.files.extend_from_slice(files);
+            parsed.heads.push(segment.head);
         }
     }
     if (has_edits && parsed.heads.len() > before) || is_unread {
@@ -202,13 +183,9 @@ fn read_scripts<'a>(segments: &[Segment<'a>], parsed: &mut ParsedAnswer<'a>) -> 
 }
 
 /// Checks the parts that were read, with the sentences and marks around them.
-fn check_together(
-    cut: &Cut<'_>,
-    is_tracked: IsTracked<'_>,
-    parsed: &mut ParsedAnswer<'_>,
-) -> Result<(), Refusal> {
+fn check_together(cut: &Cut<'_>, parsed: &mut ParsedAnswer) -> Result<(), Refusal> {
     for (at, head) in parsed.heads.iter().enumerate() {
-        for line in lines_about(&cut.lines, *head, is_tracked) {
+        for line in lines_about(&cut.lines, *head, cut.is_tracked) {
             if remark::takes_back(line) {
                 let line = excerpt(trim(line), 120);
                 let message = format!("the sentence `{line}` above an edit says that the edit is not meant");
@@ -288,16 +265,6 @@ fn lines_about<'l, 'a: 'l>(
     [first, second].into_iter().flatten().map(|(_, line)| line)
 }
 
-/// Writes into each hunk the number of its part. Hunks of different parts may edit the same file, and only the order
-/// within one part is evidence.
-fn number_parts(parsed: &mut ParsedAnswer<'_>) {
-    for (at, edit) in parsed.files.iter_mut().enumerate() {
-        if let EditBody::Hunks(hunks) = &mut edit.body {
-            hunks.iter_mut().for_each(|hunk| hunk.part = PartNumber(at));
-        }
-    }
-}
-
 fn too_large(what: &str) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalCode::TooLarge, what))
 }
@@ -319,7 +286,7 @@ fn check_size(answer: &[u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_parsed(parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
+fn check_parsed(parsed: &ParsedAnswer) -> Result<(), Refusal> {
     if parsed.files.is_empty() {
         let why = match (&parsed.other_call, parsed.notes.first()) {
             (Some(name), _) => format!(": `{}` is not read as one", excerpt(name, 120)),

@@ -16,6 +16,7 @@ use crate::Refusal;
 
 pub use fold::fold_name;
 pub(crate) use fold::{is_ignorable, name_skeleton};
+pub use rules::check_view_path;
 pub(crate) use rules::portable_name;
 pub use short_name::ShortName;
 
@@ -50,8 +51,7 @@ impl RepoPath {
     /// # Errors
     /// Fails with the refusal that names the broken rule.
     pub fn new(path: &str) -> Result<Self, Refusal> {
-        rules::check_path(path).map_err(|refusal| refusal.at(path))?;
-        Ok(Self(path.to_owned()))
+        rules::check_path(path).map(|()| Self(path.to_owned()))
     }
 
     /// Checks a path of the base: all rules except the one about names that other systems reserve.
@@ -59,8 +59,7 @@ impl RepoPath {
     /// # Errors
     /// Fails with the refusal that names the broken rule.
     pub fn of_base(path: &str) -> Result<Self, Refusal> {
-        rules::check_base_path(path).map_err(|refusal| refusal.at(path))?;
-        Ok(Self(path.to_owned()))
+        rules::check_base_path(path).map(|()| Self(path.to_owned()))
     }
 
     /// Checks a path of the base whose text is to be shown, and not changed: a list of submodules too, and names that other systems
@@ -69,8 +68,7 @@ impl RepoPath {
     /// # Errors
     /// Fails with the refusal that names the broken rule.
     pub fn of_shown(path: &str) -> Result<Self, Refusal> {
-        rules::check_shown_path(path).map_err(|refusal| refusal.at(path))?;
-        Ok(Self(path.to_owned()))
+        rules::check_shown_path(path).map(|()| Self(path.to_owned()))
     }
 
     /// Returns the path as text.
@@ -78,15 +76,6 @@ impl RepoPath {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-/// Checks a path of the base that a copy of the base shows to a program in a sandbox. A program may see more names than a change may
-/// have, such as `.gitmodules` and `aux.c`: what it does to them is no change that lands.
-///
-/// # Errors
-/// Fails if the path leads out of the copy, reaches git's own files, or cannot be written on this system.
-pub fn check_view_path(path: &str) -> Result<(), Refusal> {
-    rules::check_view_path(path).map_err(|refusal| refusal.at(path))
 }
 
 impl fmt::Display for RepoPath {

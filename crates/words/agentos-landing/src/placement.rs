@@ -4,11 +4,9 @@
 //! has no place.
 
 use crate::applied::{self, AppliedState};
-use crate::locate::{
-    HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, locate_hunks, missing_anchor, order,
-    place_above_anchor, suggest_places,
-};
+use crate::locate::{HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, order};
 use crate::parse::{Hunk, HunkLine, LineMark, PlaceCount, new_repair};
+use crate::refusal::ambiguous;
 use crate::splice::{LineSplice, UncertainBlanks, hunk_splices};
 use crate::text::excerpt;
 use crate::{HunkReport, HunkStatus, Refusal, RefusalCode, Rung, inline};
@@ -37,20 +35,16 @@ impl PlacedHunks {
 ///
 /// # Errors
 /// Fails only if the work exceeds the budget. A hunk without a place is part of the result.
-pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> Result<PlacedHunks, Refusal> {
-    let sought: Vec<SoughtHunk<'_, '_>> = hunks.iter().map(|hunk| SoughtHunk::new(hunk)).collect();
+pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk]) -> Result<PlacedHunks, Refusal> {
+    let sought: Vec<SoughtHunk<'_>> = hunks.iter().map(|hunk| SoughtHunk::new(hunk)).collect();
     // JSON edits state the exact text, which may be a part of a line. They are placed by bytes first, and by lines
     // only if a text is not found as written.
     match inline::find_texts(target.lines(), target.content, hunks) {
-        inline::InlineSearch::AllFound(places, splices) => {
-            return Ok(place_inline(&sought, &places, splices));
-        }
-        inline::InlineSearch::Missed(misses) => {
-            return miss_inline(target, &sought, misses);
-        }
+        Some(Ok(found)) => return Ok(place_inline(&sought, found)),
+        Some(Err(misses)) => return miss_inline(target, &sought, misses),
         // By lines, only one of the places that the edit means would be found.
-        inline::InlineSearch::UseLines => {
-            let has_count = |hunk: &&Hunk<'_>| {
+        None => {
+            let has_count = |hunk: &&Hunk| {
                 let inline = hunk.inline.as_ref();
                 inline.is_some_and(|inline| inline.count != PlaceCount::One)
             };
@@ -62,7 +56,7 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
     }
     let mut added = hunks.iter().flat_map(|hunk| &hunk.lines);
     let keeps_tabs = added.any(|line| line.mark == LineMark::Add && line.text.contains(&b'\t'));
-    let found = locate_hunks(target, &sought)?;
+    let found = target.locate_hunks(&sought)?;
     let mut reports = Vec::with_capacity(hunks.len());
     let mut all = Vec::new();
     let mut placed = Vec::new();
@@ -76,7 +70,7 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
                 match (hunk_splices(target.lines(), one.hunk, &place), state) {
                     (Ok(mut new), AppliedState::Absent) if !is_mixed => {
                         report = landed_report(at, one, &place);
-                        if let Some(anchor) = missing_anchor(target, one)? {
+                        if let Some(anchor) = target.missing_anchor(one)? {
                             let detail = format!("`{}` is not in the file", excerpt(anchor, SHOWN_CHARS));
                             report.repairs.push(new_repair("missing-anchor", detail));
                         }
@@ -89,11 +83,12 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
                     }
                     (Ok(_), AppliedState::Proven(start)) => report_already_there(&mut report, Some(start)),
                     (Ok(_), AppliedState::Unproven(start)) => {
-                        show_miss(target, one, &mut report, MissReason::Unproven, &[start]);
+                        let miss = PlaceMiss::new(MissReason::Unproven, [start]);
+                        show_miss(target, one, &mut report, &miss);
                     }
                     (Ok(_), AppliedState::Absent) | (Err(UncertainBlanks), _) => {
-                        let (reason, starts) = (MissReason::UncertainBlanks, [place.start]);
-                        show_miss(target, one, &mut report, reason, &starts);
+                        let miss = PlaceMiss::new(MissReason::UncertainBlanks, [place.start]);
+                        show_miss(target, one, &mut report, &miss);
                     }
                 }
             }
@@ -113,7 +108,7 @@ pub(crate) fn place_hunks(target: &mut TargetFile<'_>, hunks: &[&Hunk<'_>]) -> R
 }
 
 /// Returns the words for the evidence by which one of several places was taken.
-fn reason_chosen(one: &SoughtHunk<'_, '_>, place: &HunkPlace) -> String {
+fn reason_chosen(one: &SoughtHunk<'_>, place: &HunkPlace) -> String {
     let evidence = if one.stated == Some(place.start) {
         "the stated line is"
     } else if one.hunk.anchors.is_empty() {
@@ -127,18 +122,11 @@ fn reason_chosen(one: &SoughtHunk<'_, '_>, place: &HunkPlace) -> String {
 
 /// Returns the outcome of JSON edits whose texts were all found by bytes. They state no line numbers, so each counts as
 /// moved.
-fn place_inline(
-    sought: &[SoughtHunk<'_, '_>],
-    places: &[(usize, usize)],
-    splices: Vec<LineSplice>,
-) -> PlacedHunks {
+fn place_inline(sought: &[SoughtHunk<'_>], (places, splices): inline::FoundTexts) -> PlacedHunks {
     let mut reports = Vec::with_capacity(sought.len());
     for (at, (one, (line, count))) in sought.iter().zip(places).enumerate() {
-        let mut report = HunkReport {
-            rung: Some(Rung::ExactMoved),
-            ..landed_report(at, one, &HunkPlace::exact(*line))
-        };
-        if *count > 1 {
+        let mut report = landed_report(at, one, &HunkPlace::exact(line));
+        if count > 1 {
             let detail = format!("the text was replaced in {count} places, as the edit says");
             report.repairs.push(new_repair("all-places", detail));
         }
@@ -151,7 +139,7 @@ fn place_inline(
 /// Returns the outcome of JSON edits if the text of the edit `index` has no place: no edit lands.
 fn miss_inline(
     target: &mut TargetFile<'_>,
-    sought: &[SoughtHunk<'_, '_>],
+    sought: &[SoughtHunk<'_>],
     misses: Vec<(usize, PlaceMiss)>,
 ) -> Result<PlacedHunks, Refusal> {
     let mut reports = unplaced_reports(sought.iter().map(|one| one.hunk));
@@ -166,7 +154,7 @@ fn miss_inline(
 }
 
 /// Returns the report of a hunk before anything is known about its place. `at` counts from 0.
-pub(crate) fn unplaced_report(at: usize, hunk: &Hunk<'_>) -> HunkReport {
+pub(crate) fn unplaced_report(at: usize, hunk: &Hunk) -> HunkReport {
     HunkReport {
         index: u32::try_from(at + 1).unwrap_or(u32::MAX),
         stated_line: hunk.stated.old_start,
@@ -176,7 +164,7 @@ pub(crate) fn unplaced_report(at: usize, hunk: &Hunk<'_>) -> HunkReport {
 }
 
 /// Returns the reports of hunks before anything is known about their places.
-pub(crate) fn unplaced_reports<'h, 'a: 'h>(hunks: impl Iterator<Item = &'h Hunk<'a>>) -> Vec<HunkReport> {
+pub(crate) fn unplaced_reports<'h>(hunks: impl Iterator<Item = &'h Hunk>) -> Vec<HunkReport> {
     let reports = hunks.enumerate().map(|(at, hunk)| unplaced_report(at, hunk));
     reports.collect()
 }
@@ -186,7 +174,7 @@ fn line_number(line: usize) -> u64 {
 }
 
 /// Returns the report of a hunk that lands at this place. `at` counts from 0.
-pub(crate) fn landed_report(at: usize, one: &SoughtHunk<'_, '_>, place: &HunkPlace) -> HunkReport {
+pub(crate) fn landed_report(at: usize, one: &SoughtHunk<'_>, place: &HunkPlace) -> HunkReport {
     HunkReport {
         status: HunkStatus::Landed,
         rung: Some(place.report_rung(one.stated)),
@@ -204,7 +192,7 @@ pub(crate) fn report_already_there(report: &mut HunkReport, start: Option<usize>
 }
 
 /// Refuses the hunks whose results were taken from the same lines of the file: at most one of them was applied.
-fn withdraw_contested(target: &TargetFile<'_>, sought: &[SoughtHunk<'_, '_>], reports: &mut [HunkReport]) {
+fn withdraw_contested(target: &TargetFile<'_>, sought: &[SoughtHunk<'_>], reports: &mut [HunkReport]) {
     let proven: Vec<(usize, usize)> = reports
         .iter()
         .enumerate()
@@ -215,7 +203,12 @@ fn withdraw_contested(target: &TargetFile<'_>, sought: &[SoughtHunk<'_, '_>], re
     for (at, start) in proven.iter().filter(|(at, _)| contested.contains(at)) {
         if let (Some(report), Some(one)) = (reports.get_mut(*at), sought.get(*at)) {
             *report = unplaced_report(*at, one.hunk);
-            show_miss(target, one, report, MissReason::Unproven, &[*start]);
+            show_miss(
+                target,
+                one,
+                report,
+                &PlaceMiss::new(MissReason::Unproven, [*start]),
+            );
         }
     }
 }
@@ -223,7 +216,7 @@ fn withdraw_contested(target: &TargetFile<'_>, sought: &[SoughtHunk<'_, '_>], re
 /// Fills the report of a hunk that has no place, or whose result is already in the file.
 fn report_miss(
     target: &mut TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
+    one: &SoughtHunk<'_>,
     report: &mut HunkReport,
     miss: PlaceMiss,
 ) -> Result<(), Refusal> {
@@ -237,102 +230,92 @@ fn report_miss(
             show_expected(one, report);
             report_already_there(report, Some(*start));
         }
-        _ => show_miss(target, one, report, miss.reason, &miss.starts),
+        _ => show_miss(target, one, report, &miss),
     }
     Ok(())
 }
 
 /// Fills the report of a hunk that is refused for this reason, which is about these lines.
-fn show_miss(
-    target: &TargetFile<'_>,
-    one: &SoughtHunk<'_, '_>,
-    report: &mut HunkReport,
-    reason: MissReason,
-    starts: &[usize],
-) {
+fn show_miss(target: &TargetFile<'_>, one: &SoughtHunk<'_>, report: &mut HunkReport, miss: &PlaceMiss) {
     show_expected(one, report);
-    report.candidates = starts.iter().map(|start| line_number(*start)).collect();
-    if let Some(first) = starts.first() {
+    report.candidates = miss.starts.iter().map(|start| line_number(*start)).collect();
+    if let Some(first) = miss.starts.first() {
         let shown = target.lines().below(*first).iter();
         let shown = shown.take(SHOWN_LINES.min(one.old.len().max(1)));
         report.actual = shown.map(|line| excerpt(line.text, SHOWN_CHARS)).collect();
     }
-    let (code, hint) = advice_for(reason);
-    report.refusal = Some(Refusal::new(code, message_for(reason)).hint(hint));
+    report.refusal = Some(refusal_for(miss.reason));
 }
 
-fn show_expected(one: &SoughtHunk<'_, '_>, report: &mut HunkReport) {
+fn show_expected(one: &SoughtHunk<'_>, report: &mut HunkReport) {
     let shown = one.old.iter().take(SHOWN_LINES);
     report.expected = shown.map(|line| excerpt(&line.text, SHOWN_CHARS)).collect();
 }
 
-/// Returns the code and the advice for a hunk without a place. The code of a hunk that is not in the file makes landing
-/// try other readings of the answer.
-fn advice_for(reason: MissReason) -> (RefusalCode, &'static str) {
-    let missing = |hint| (RefusalCode::DoesNotApply, hint);
-    let unclear = |hint| (RefusalCode::Ambiguous, hint);
+/// Returns the refusal of a hunk without a place.
+fn refusal_for(reason: MissReason) -> Refusal {
+    const COPY: &str = "copy the lines exactly as they are in the file";
+    const MORE: &str = "add lines above and below until only one place fits";
+    let missing = |message: &str, hint: &str| Refusal::new(RefusalCode::DoesNotApply, message).hint(hint);
+    let unclear = |message: &str, hint: &str| ambiguous(message).hint(hint);
     match reason {
-        MissReason::Nowhere | MissReason::AboveAnchor | MissReason::UncertainBlanks => {
-            missing("copy the lines exactly as they are in the file")
+        MissReason::Nowhere => missing("the lines this hunk expects are not in the file", COPY),
+        MissReason::AboveAnchor => {
+            let message = "the lines this hunk expects are above the line that it names behind `@@`";
+            missing(message, COPY)
         }
-        MissReason::AlreadyApplied | MissReason::Unproven => {
-            missing("compare the file with what the change should do; show the lines next to it as context")
-        }
-        MissReason::Outdented => unclear("begin the text and its replacement with the line's indentation"),
-        MissReason::InWord => unclear("give the whole word"),
-        MissReason::OtherCount => {
-            unclear("state the right number, or give each place with the lines around it")
-        }
-        MissReason::Several
-        | MissReason::NoOldLines
-        | MissReason::Overlap
-        | MissReason::MayGoOn
-        | MissReason::LostContext => unclear("add lines above and below until only one place fits"),
-    }
-}
-
-fn message_for(reason: MissReason) -> &'static str {
-    match reason {
-        MissReason::Nowhere => "the lines this hunk expects are not in the file",
-        MissReason::AboveAnchor => "the lines this hunk expects are above the line that it names behind `@@`",
-        MissReason::Several => "the lines this hunk expects are at several places",
-        MissReason::NoOldLines => "this hunk inserts lines and has no context that shows where",
-        MissReason::Overlap => "this hunk overlaps another one of the same file",
-        MissReason::OtherCount => "the text occurs another number of times in the file than the edit says",
-        MissReason::InWord => "the text occurs once in the file, but inside a longer word",
-        MissReason::Outdented => {
-            "the replacement has lines with less indentation than the line that contains the text"
-        }
-        MissReason::AlreadyApplied | MissReason::Unproven => {
-            "the lines that this hunk leaves are in the file, but nothing shows that the hunk put them there"
-        }
+        MissReason::Several => unclear("the lines this hunk expects are at several places", MORE),
+        MissReason::NoOldLines => unclear(
+            "this hunk inserts lines and has no context that shows where",
+            MORE,
+        ),
+        MissReason::Overlap => unclear("this hunk overlaps another one of the same file", MORE),
+        MissReason::OtherCount => unclear(
+            "the text occurs another number of times in the file than the edit says",
+            "state the right number, or give each place with the lines around it",
+        ),
+        MissReason::InWord => unclear(
+            "the text occurs once in the file, but inside a longer word",
+            "give the whole word",
+        ),
+        MissReason::Outdented => unclear(
+            "the replacement has lines with less indentation than the line that contains the text",
+            "begin the text and its replacement with the line's indentation",
+        ),
+        MissReason::AlreadyApplied | MissReason::Unproven => missing(
+            "the lines that this hunk leaves are in the file, but nothing shows that the hunk put them there",
+            "compare the file with what the change should do; show the lines next to it as context",
+        ),
         MissReason::MayGoOn => {
-            "the line that ends this hunk is also in the file right below it, so it may belong to the hunk"
+            let message = "the line that ends this hunk is also in the file right below it, so it may belong to the hunk";
+            unclear(message, MORE)
         }
         MissReason::LostContext => {
-            "the hunk begins or ends with added lines, and a line next to them seems to be missing from it"
+            let message = "the hunk begins or ends with added lines, and a line next to them seems to be missing from it";
+            unclear(message, MORE)
         }
         MissReason::UncertainBlanks => {
-            "the lines around an added line have other blanks or quotes than in the file, and nothing shows which ones \
-             the added line should have"
+            let message = "the lines around an added line have other blanks or quotes than in the file, and nothing shows \
+                which ones the added line should have";
+            missing(message, COPY)
         }
     }
 }
 
 /// Explains why the old lines of a hunk are not in the file.
-fn explain_nowhere(target: &mut TargetFile<'_>, one: &SoughtHunk<'_, '_>) -> Result<PlaceMiss, Refusal> {
+fn explain_nowhere(target: &mut TargetFile<'_>, one: &SoughtHunk<'_>) -> Result<PlaceMiss, Refusal> {
     Ok(match applied::find_applied(target, one)? {
         AppliedState::Proven(start) => PlaceMiss::new(MissReason::AlreadyApplied, [start]),
         AppliedState::Unproven(start) => PlaceMiss::new(MissReason::Unproven, [start]),
-        AppliedState::Absent => match place_above_anchor(target, one)? {
+        AppliedState::Absent => match target.place_above_anchor(one)? {
             Some(start) => PlaceMiss::new(MissReason::AboveAnchor, [start]),
-            None => PlaceMiss::new(MissReason::Nowhere, suggest_places(target, one)?),
+            None => PlaceMiss::new(MissReason::Nowhere, target.suggest_places(one)?),
         },
     })
 }
 
 /// Returns the bytes of a new file that has these lines.
-pub(crate) fn content_of<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a>>) -> Vec<u8> {
+pub(crate) fn content_of<'l>(lines: impl Iterator<Item = &'l HunkLine>) -> Vec<u8> {
     let mut out = Vec::new();
     for line in lines {
         out.extend_from_slice(&line.text);

@@ -3,14 +3,14 @@
 //! Owns: parts that edit the same file, and the content that the tool saw. Never: lands some files and not others
 //! without a request.
 
-mod content;
+pub(crate) mod content;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::context::LandingContext;
 use crate::file_change::PathStates;
-use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, ParsedAnswer, without_prefix};
+use crate::parse::{EditBody, FileEdit, HeaderName, HunkLine, without_prefix};
 use crate::refusal::{about_path, ambiguous, malformed};
 use crate::resolve::{PathAction, ResolvedPart, StopReason, resolve_part};
 use crate::text::{shown_name, trim_end};
@@ -35,75 +35,141 @@ impl PlanOutcome {
 }
 
 /// Parts of the answer that edit one path.
-struct PathParts<'e, 'a> {
-    parts: Vec<(&'e FileEdit<'a>, ResolvedPart)>,
+struct PathParts<'e> {
+    parts: Vec<(&'e FileEdit, ResolvedPart)>,
     /// Index of its report.
     report: usize,
 }
 
-/// Plans all parts, or reports for each file why it is refused.
-///
-/// # Errors
-/// Fails if the base cannot be read.
-pub(crate) fn plan_parts(
-    parsed: &ParsedAnswer<'_>,
-    context: LandingContext<'_>,
-) -> Result<PlanOutcome, BaseError> {
-    let mut reports = Vec::new();
-    let mut groups: BTreeMap<String, PathParts<'_, '_>> = BTreeMap::new();
-    let mut bodies = HeaderCheck::default();
-    // A byte of an answer can unpack to a thousand bytes, so all of it together is limited.
-    let mut binary_bytes = limits::BINARY_BYTES;
-    for edit in &parsed.files {
-        let resolved = resolve_part(edit, context.base, binary_bytes);
-        match resolved.and_then(|resolved| bodies.check_header(edit, resolved)) {
-            Ok(resolved) => {
-                if let Some(content) = &resolved.content {
-                    let before = resolved.base.as_ref().map_or(0, |base| base.content.len());
-                    let bytes = content.len().saturating_add(before);
-                    binary_bytes = binary_bytes.saturating_sub(bytes);
+impl LandingContext<'_> {
+    /// Plans all parts, or reports for each file why it is refused.
+    ///
+    /// # Errors
+    /// Fails if the base cannot be read.
+    pub(crate) fn plan_parts(self, files: &[FileEdit]) -> Result<PlanOutcome, BaseError> {
+        let mut reports = Vec::new();
+        let mut groups: BTreeMap<String, PathParts<'_>> = BTreeMap::new();
+        let mut bodies = HeaderCheck::default();
+        // A byte of an answer can unpack to a thousand bytes, so all of it together is limited.
+        let mut binary_bytes = limits::BINARY_BYTES;
+        for edit in files {
+            let resolved = resolve_part(edit, self.base, binary_bytes);
+            match resolved.and_then(|resolved| bodies.check_header(edit, resolved)) {
+                Ok(resolved) => {
+                    if let Some(content) = &resolved.content {
+                        let before = resolved.base.as_ref().map_or(0, |base| base.content.len());
+                        let bytes = content.len().saturating_add(before);
+                        binary_bytes = binary_bytes.saturating_sub(bytes);
+                    }
+                    let path = resolved.path.as_str().to_owned();
+                    let (parts, report) = (Vec::new(), reports.len());
+                    let group = groups.entry(path.clone()).or_insert(PathParts { parts, report });
+                    // The first part of a path opens its report; later ones add to it.
+                    if group.report == report {
+                        reports.push(file_report(path, edit));
+                    }
+                    if let Some(report) = reports.get_mut(group.report) {
+                        report
+                            .repairs
+                            .extend(edit.repairs.iter().chain(&resolved.repairs).cloned());
+                    }
+                    group.parts.push((edit, resolved));
                 }
-                let path = resolved.path.as_str().to_owned();
-                let (parts, report) = (Vec::new(), reports.len());
-                let group = groups.entry(path.clone()).or_insert(PathParts { parts, report });
-                // The first part of a path opens its report; later ones add to it.
-                if group.report == report {
-                    reports.push(file_report(path, edit));
+                Err(StopReason::Refused(refusal)) => {
+                    let path = refusal.path.clone().unwrap_or_default();
+                    let mut report = file_report(path, edit);
+                    report.refusal = Some(refusal);
+                    reports.push(report);
                 }
-                if let Some(report) = reports.get_mut(group.report) {
-                    report
-                        .repairs
-                        .extend(edit.repairs.iter().chain(&resolved.repairs).cloned());
-                }
-                group.parts.push((edit, resolved));
+                Err(StopReason::Base(error)) => return Err(error),
             }
-            Err(StopReason::Refused(refusal)) => {
-                let path = refusal.path.clone().unwrap_or_default();
-                let mut report = file_report(path, edit);
-                report.refusal = Some(refusal);
-                reports.push(report);
-            }
-            Err(StopReason::Base(error)) => return Err(error),
         }
+        let mut states = Vec::new();
+        for group in groups.values() {
+            let Some(report) = reports.get_mut(group.report) else {
+                continue;
+            };
+            match self.plan_path(group, report) {
+                Ok(new) => states.extend(new),
+                Err(StopReason::Refused(refusal)) => {
+                    report.refusal = Some(refusal);
+                }
+                Err(StopReason::Base(error)) => return Err(error),
+            }
+        }
+        let partial = reports.iter().any(FileReport::has_refusal);
+        let enough =
+            !partial || (self.options.partial && !states.is_empty() && reports.iter().all(may_be_left_out));
+        let states = enough.then_some(states);
+        Ok(PlanOutcome { reports, states })
     }
-    let mut states = Vec::new();
-    for group in groups.values() {
-        let Some(report) = reports.get_mut(group.report) else {
-            continue;
+
+    /// Plans one path. Returns its states: two for a move, else one.
+    fn plan_path(self, group: &PathParts<'_>, report: &mut FileReport) -> Result<PathStates, StopReason> {
+        let parts = distinct_parts(group)?;
+        let Some((first, resolved)) = parts.first().copied() else {
+            return Ok(Vec::new());
         };
-        match plan_path(group, context, report) {
-            Ok(new) => states.extend(new),
-            Err(StopReason::Refused(refusal)) => {
-                report.refusal = Some(refusal);
-            }
-            Err(StopReason::Base(error)) => return Err(error),
+        let path = resolved.path.clone();
+        let mode = parts.iter().find_map(|(_, resolved)| resolved.mode);
+        if let Some(content) = &resolved.content {
+            report.hunks.push(content::whole_report());
+            return Ok(states_of(resolved, mode, Arc::clone(content)));
         }
+        let file = |old| content::FileParts {
+            parts: &parts,
+            old,
+            context: self,
+        };
+        let content = match (&resolved.action, &resolved.base) {
+            (PathAction::Create, _) | (_, None) => {
+                if let EditBody::Whole(lines) = &first.body {
+                    whole::check_name(first, &path)?;
+                    whole::check_new_file(lines)?;
+                    self.not_meant_below(&path, lines)?;
+                }
+                let content = content::new_content(first, report)?;
+                report.hunks.push(content::whole_report());
+                Arc::from(content)
+            }
+            (PathAction::Delete, Some(old)) => {
+                file(old).check_deletion(report)?;
+                Arc::default()
+            }
+            (PathAction::Modify | PathAction::Move { .. }, Some(old)) => {
+                let new = file(old).modified_content(report);
+                if resolved.action == PathAction::Modify && mode.is_none_or(|mode| mode == old.mode) {
+                    new?
+                } else {
+                    check_rest(new, &path)?
+                }
+            }
+        };
+        Ok(states_of(resolved, mode, content))
     }
-    let partial = reports.iter().any(FileReport::has_refusal);
-    let enough =
-        !partial || (context.options.partial && !states.is_empty() && reports.iter().all(may_be_left_out));
-    let states = enough.then_some(states);
-    Ok(PlanOutcome { reports, states })
+
+    /// Refuses a new whole file if an existing file further down has the same name and most of its lines: the path was
+    /// probably shortened.
+    fn not_meant_below(self, path: &RepoPath, lines: &[HunkLine]) -> Result<(), StopReason> {
+        /// With this many files of one name, as `mod.rs`, the name alone does not point to one of them.
+        const FEW: usize = 4;
+        let below = self.base.paths_ending_with(path.as_str(), FEW)?;
+        for other in below.iter().filter(|_| below.len() < FEW) {
+            let entry = self.base.entry(other)?;
+            let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
+                continue;
+            };
+            let content = self.base.read(&entry.id)?;
+            // The other file may be any file of the repository, so its size is limited before it is compared.
+            if content.len() <= limits::FILE_BYTES && whole::resembles_file(&content, lines) {
+                let what = format!("does not exist, and most of its lines are in `{other}`");
+                return Err(about_path(RefusalCode::Ambiguous, path, &what)
+                    .hint("write the path from the top of the repository; give a new file as a diff that adds it")
+                    .into());
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Distinguishes a header from a body line that looks like one: removing the line `-- a/x` from a file is written
@@ -118,11 +184,7 @@ struct HeaderCheck {
 
 impl HeaderCheck {
     /// Refuses a part whose header may be two lines of the part before.
-    fn check_header(
-        &mut self,
-        edit: &FileEdit<'_>,
-        resolved: ResolvedPart,
-    ) -> Result<ResolvedPart, StopReason> {
+    fn check_header(&mut self, edit: &FileEdit, resolved: ResolvedPart) -> Result<ResolvedPart, StopReason> {
         let next = resolved.base.as_ref();
         let next = next.map(|base| (resolved.path.clone(), Arc::clone(&base.content)));
         let before = std::mem::replace(&mut self.before, next);
@@ -156,7 +218,7 @@ fn may_be_left_out(report: &FileReport) -> bool {
     })
 }
 
-fn file_report(path: String, edit: &FileEdit<'_>) -> FileReport {
+fn file_report(path: String, edit: &FileEdit) -> FileReport {
     FileReport {
         written_as: written_as(&path, edit),
         path,
@@ -166,53 +228,10 @@ fn file_report(path: String, edit: &FileEdit<'_>) -> FileReport {
 }
 
 /// Returns the name as written. Returns `None` if it differs from the path by no more than git's prefix.
-fn written_as(path: &str, edit: &FileEdit<'_>) -> Option<String> {
+fn written_as(path: &str, edit: &FileEdit) -> Option<String> {
     let written = edit.new.written().or(edit.old.written())?;
     let same = written == path.as_bytes() || without_prefix(written) == Some(path.as_bytes());
     (!same).then(|| shown_name(written))
-}
-
-/// Plans one path. Returns its states: two for a move, else one.
-fn plan_path(
-    group: &PathParts<'_, '_>,
-    context: LandingContext<'_>,
-    report: &mut FileReport,
-) -> Result<PathStates, StopReason> {
-    let parts = distinct_parts(group)?;
-    let Some((first, resolved)) = parts.first().copied() else {
-        return Ok(Vec::new());
-    };
-    let path = resolved.path.clone();
-    let mode = parts.iter().find_map(|(_, resolved)| resolved.mode);
-    if let Some(content) = &resolved.content {
-        report.hunks.push(content::whole_report());
-        return Ok(states_of(resolved, mode, Arc::clone(content)));
-    }
-    let content = match (&resolved.action, &resolved.base) {
-        (PathAction::Create, _) | (_, None) => {
-            if let EditBody::Whole(lines) = &first.body {
-                whole::check_name(first, &path)?;
-                whole::check_new_file(lines)?;
-                not_meant_below(&path, lines, context)?;
-            }
-            let content = content::new_content(first, report)?;
-            report.hunks.push(content::whole_report());
-            Arc::from(content)
-        }
-        (PathAction::Delete, Some(old)) => {
-            content::check_deletion(&parts, old, context.budget, report)?;
-            Arc::default()
-        }
-        (PathAction::Modify | PathAction::Move { .. }, Some(old)) => {
-            let new = content::modified_content(&parts, old, context, report);
-            if resolved.action == PathAction::Modify && mode.is_none_or(|mode| mode == old.mode) {
-                new?
-            } else {
-                check_rest(new, &path)?
-            }
-        }
-    };
-    Ok(states_of(resolved, mode, content))
 }
 
 /// Returns the states of a path with this new content. The new mode is the stated one, or else that of the base.
@@ -241,48 +260,14 @@ fn check_rest(new: Result<Arc<[u8]>, StopReason>, path: &RepoPath) -> Result<Arc
     }
 }
 
-/// Refuses a new whole file if an existing file further down has the same name and most of its lines: the path was
-/// probably shortened.
-fn not_meant_below(
-    path: &RepoPath,
-    lines: &[HunkLine<'_>],
-    context: LandingContext<'_>,
-) -> Result<(), StopReason> {
-    /// With this many files of one name, as `mod.rs`, the name alone does not point to one of them.
-    const FEW: usize = 4;
-    let below = context.base.paths_ending_with(path.as_str(), FEW)?;
-    for other in below.iter().filter(|_| below.len() < FEW) {
-        let entry = context.base.entry(other)?;
-        let Some(entry) = entry.filter(|entry| matches!(entry.kind, EntryKind::File(_))) else {
-            continue;
-        };
-        let content = context.base.read(&entry.id)?;
-        // The other file may be any file of the repository, so its size is limited before it is compared.
-        if content.len() <= limits::FILE_BYTES && whole::resembles_file(&content, lines) {
-            let what = format!("does not exist, and most of its lines are in `{other}`");
-            return Err(about_path(RefusalCode::Ambiguous, path, &what)
-                .hint("write the path from the top of the repository; give a new file as a diff that adds it")
-                .into());
-        }
-    }
-    Ok(())
-}
-
 /// Returns each distinct part once. Parts that contradict each other are refused.
-fn distinct_parts<'g, 'e, 'a>(
-    group: &'g PathParts<'e, 'a>,
-) -> Result<Vec<(&'e FileEdit<'a>, &'g ResolvedPart)>, StopReason> {
-    let mut parts: Vec<(&'e FileEdit<'a>, &'g ResolvedPart)> = Vec::new();
-    // Only parts with the same lines are compared: there may be thousands.
-    let mut alike: HashMap<PartTexts<'e>, Vec<&'e FileEdit<'a>>> = HashMap::new();
-    for (edit, resolved) in &group.parts {
-        let others = alike.entry(part_texts(edit)).or_default();
-        let is_same = |other: &&FileEdit<'_>| other.body == edit.body && other.extended == edit.extended;
-        if !others.iter().any(is_same) {
-            others.push(edit);
-            parts.push((edit, resolved));
-        }
-    }
+fn distinct_parts<'g, 'e>(
+    group: &'g PathParts<'e>,
+) -> Result<Vec<(&'e FileEdit, &'g ResolvedPart)>, StopReason> {
+    let mut seen = HashSet::new();
+    let parts = group.parts.iter().map(|(edit, resolved)| (*edit, resolved));
+    let parts = parts.filter(|(edit, _)| seen.insert((&edit.body, &edit.extended)));
+    let parts: Vec<(&'e FileEdit, &'g ResolvedPart)> = parts.collect();
     // Hunks of several parts add up. A creation, deletion, move or whole file next to another part of its path
     // contradicts it.
     let all_modify = parts.iter().all(|(edit, resolved)| {
@@ -296,20 +281,4 @@ fn distinct_parts<'g, 'e, 'a>(
         return Err(malformed(message).at(path).into());
     }
     Ok(parts)
-}
-
-/// Every line of a part, each with the stated line of its hunk.
-type PartTexts<'e> = Vec<(Option<u64>, &'e [u8])>;
-
-fn part_texts<'e>(edit: &'e FileEdit<'_>) -> PartTexts<'e> {
-    match &edit.body {
-        EditBody::Whole(lines) => lines.iter().map(|line| (None, line.text.as_ref())).collect(),
-        EditBody::Hunks(hunks) => hunks
-            .iter()
-            .flat_map(|hunk| {
-                let stated = hunk.stated.old_start;
-                hunk.lines.iter().map(move |line| (stated, line.text.as_ref()))
-            })
-            .collect(),
-    }
 }

@@ -19,7 +19,6 @@ use crate::parse::{LineCount, StatedLines, hunk_header};
 use crate::text::{BOM, begins_as, decode_utf16};
 
 /// Proof that a reading of a damaged answer needs, besides that it lands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadingProof {
     /// No other: the damage is certain.
     Landing,
@@ -32,38 +31,31 @@ pub(crate) enum ReadingProof {
 /// Undoes one kind of damage. Returns `None` if the answer does not have it.
 type UndoDamage = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// Kind of damage, and how it is undone.
-pub(crate) struct AnswerReading {
-    /// Undoes the damage.
-    pub undo: UndoDamage,
-    /// Note for the report that names the damage.
-    pub note: &'static str,
-    /// Proof that the repair needs.
-    pub proof: ReadingProof,
-}
+/// How a kind of damage is undone, the proof that the repair needs, and a note for the report that names the damage.
+type AnswerReading = (UndoDamage, ReadingProof, &'static str);
 
 /// All readings. The first that lands is taken, so the certain repairs come before those that guess.
 pub(crate) const READINGS: [AnswerReading; 4] = [
-    AnswerReading {
-        undo: out_of_utf16,
-        note: "the answer was read as UTF-16",
-        proof: ReadingProof::Landing,
-    },
-    AnswerReading {
-        undo: without_colours,
-        note: "the answer was read without its terminal colours",
-        proof: ReadingProof::Landing,
-    },
-    AnswerReading {
-        undo: undo_escaping,
-        note: "the answer was read as text that was escaped for a web page",
-        proof: ReadingProof::ForeignEntities,
-    },
-    AnswerReading {
-        undo: with_context_marks,
-        note: "the answer was read with a blank in front of each context line",
-        proof: ReadingProof::ExactLines,
-    },
+    (
+        out_of_utf16,
+        ReadingProof::Landing,
+        "the answer was read as UTF-16",
+    ),
+    (
+        without_colours,
+        ReadingProof::Landing,
+        "the answer was read without its terminal colours",
+    ),
+    (
+        undo_escaping,
+        ReadingProof::ForeignEntities,
+        "the answer was read as text that was escaped for a web page",
+    ),
+    (
+        with_context_marks,
+        ReadingProof::ExactLines,
+        "the answer was read with a blank in front of each context line",
+    ),
 ];
 
 /// Decodes UTF-16 without its byte order mark. Returns `None` if the text has no zero in every second byte at its beginning.

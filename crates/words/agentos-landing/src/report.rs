@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::Refusal;
 
 /// Edit dialect in which a part of an answer is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
     /// Unified diff, with or without git's header lines.
@@ -47,7 +49,7 @@ pub enum Rung {
 }
 
 /// Repair that was needed to read or place an edit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Repair {
     /// Stable name of the repair, such as `wrong-count` or `missing-prefix`.
     pub kind: String,

@@ -95,41 +95,26 @@ impl ResultFacts {
 
 /// Returns true if a path is in one of the folders, given by their portable paths.
 fn is_inside(path: &RepoPath, git_directories: &HashSet<&str>) -> bool {
-    let portable = portable_path(path.as_str());
+    // Each part as the most forgiving file system compares it.
+    let parts: Vec<String> = path.as_str().split('/').map(portable_name).collect();
+    let portable = parts.join("/");
     let first = portable.split('/').next().unwrap_or_default();
     parent_dirs(&portable).any(|folder| git_directories.contains(folder))
         || (git_directories.contains("") && is_in(GIT_NAMES, first))
 }
 
-/// Returns the path with each part as the most forgiving file system compares it.
-fn portable_path(path: &str) -> String {
-    let parts: Vec<String> = path.split('/').map(portable_name).collect();
-    parts.join("/")
-}
-
 /// Names in a folder that make it a git directory.
-#[derive(Debug, Clone, Copy, Default)]
-struct GitNames {
-    head: bool,
-    objects: bool,
-    refs: bool,
-    commondir: bool,
+type GitNames = HashSet<String>;
+
+fn add_name(names: &mut GitNames, portable: &str, is_folder: bool) {
+    if is_in("objects,refs", portable) || (!is_folder && is_in("head,commondir", portable)) {
+        names.insert(portable.to_owned());
+    }
 }
 
-impl GitNames {
-    fn add_name(&mut self, portable: &str, is_folder: bool) {
-        match portable {
-            "head" => self.head |= !is_folder,
-            "commondir" => self.commondir |= !is_folder,
-            "objects" => self.objects = true,
-            "refs" => self.refs = true,
-            _ => {}
-        }
-    }
-
-    fn make_git_directory(self) -> bool {
-        self.head && (self.commondir || (self.objects && self.refs))
-    }
+fn make_git_directory(names: &GitNames) -> bool {
+    let has = |name: &str| names.contains(name);
+    has("head") && (has("commondir") || (has("objects") && has("refs")))
 }
 
 /// Folders above the changed paths, by their portable paths: `""` is the top, and a folder sorts before those in it.
@@ -158,7 +143,7 @@ impl<'c> TouchedFolders<'c> {
                 .or_insert_with(|| add_above(&mut names, folder, stays));
             if stays {
                 let names = names.entry(portable.clone()).or_default();
-                names.add_name(&portable_name(name), false);
+                add_name(names, &portable_name(name), false);
             }
         }
         Self { names, deleted }
@@ -179,7 +164,7 @@ impl<'c> TouchedFolders<'c> {
                         continue;
                     }
                     let portable = portable_name(&name);
-                    names.add_name(&portable, is_folder);
+                    add_name(names, &portable, is_folder);
                     let portable = join_name(folder, &portable);
                     if is_folder && wanted.contains(&portable) {
                         spelled.entry(portable).or_default().push(path);
@@ -191,7 +176,7 @@ impl<'c> TouchedFolders<'c> {
     }
 
     fn git_directories(&self) -> HashSet<&str> {
-        let found = self.names.iter().filter(|(_, names)| names.make_git_directory());
+        let found = self.names.iter().filter(|(_, names)| make_git_directory(names));
         found.map(|(folder, _)| folder.as_str()).collect()
     }
 }
@@ -203,7 +188,7 @@ fn add_above(names: &mut BTreeMap<String, GitNames>, folder: &str, stays: bool) 
         let part = portable_name(part);
         let above = names.entry(at.clone()).or_default();
         if stays {
-            above.add_name(&part, true);
+            add_name(above, &part, true);
         }
         at = join_name(&at, &part);
     }

@@ -41,7 +41,11 @@ impl<'l> ChangedRun<'l> {
 ///
 /// # Errors
 /// Fails for the first file with a text that nobody means to be in it.
-pub(crate) fn check_results(change: &Change, reports: &[FileReport], stated: &[&str]) -> Result<(), Refusal> {
+pub(crate) fn check_results(
+    change: &Change,
+    reports: &[FileReport],
+    stated: &[String],
+) -> Result<(), Refusal> {
     let dialects = reports
         .iter()
         .map(|report| (report.path.as_str(), report.dialect));
@@ -58,7 +62,7 @@ pub(crate) fn check_results(change: &Change, reports: &[FileReport], stated: &[&
     Ok(())
 }
 
-fn is_proven(file: &FileChange, stated: &[&str]) -> bool {
+fn is_proven(file: &FileChange, stated: &[String]) -> bool {
     let new = file.new.as_ref();
     new.is_some_and(|new| stated.iter().any(|id| has_id(&new.content, id)))
 }

@@ -47,7 +47,7 @@ pub(crate) struct LineSplice {
 /// Fails if an added line cannot be converted to the file's indentation or typography.
 pub(crate) fn hunk_splices(
     lines: FileLines<'_>,
-    hunk: &Hunk<'_>,
+    hunk: &Hunk,
     place: &HunkPlace,
 ) -> Result<Vec<LineSplice>, UncertainBlanks> {
     let ending = LineEndings::for_hunk(lines, hunk, place);
@@ -85,16 +85,16 @@ pub(crate) fn join_splices(lines: FileLines<'_>, splices: &[LineSplice]) -> Vec<
 }
 
 /// Run of removed and added lines without context between them.
-struct ChangeRun<'h, 'a> {
+struct ChangeRun<'h> {
     /// First removed line in the file, or the line above which the lines are added.
     start: usize,
     /// Line after the last removed one.
     end: usize,
-    removed: Vec<&'h HunkLine<'a>>,
-    added: Vec<&'h HunkLine<'a>>,
+    removed: Vec<&'h HunkLine>,
+    added: Vec<&'h HunkLine>,
 }
 
-impl<'h, 'a> ChangeRun<'h, 'a> {
+impl<'h> ChangeRun<'h> {
     fn starting_at(start: usize) -> Self {
         Self {
             start,
@@ -105,11 +105,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
     }
 
     /// Appends the splice of this run to `out`.
-    fn close(
-        &self,
-        ending: &LineEndings<'_, 'h, 'a>,
-        out: &mut Vec<LineSplice>,
-    ) -> Result<(), UncertainBlanks> {
+    fn close(&self, ending: &LineEndings<'_, 'h>, out: &mut Vec<LineSplice>) -> Result<(), UncertainBlanks> {
         if self.removed.is_empty() && self.added.is_empty() {
             return Ok(());
         }
@@ -167,7 +163,7 @@ impl<'h, 'a> ChangeRun<'h, 'a> {
 }
 
 /// Rules for the bytes of added lines, derived once for each hunk: line endings, indentation, typography, final newline.
-struct LineEndings<'l, 'h, 'a> {
+struct LineEndings<'l, 'h> {
     lines: FileLines<'l>,
     place: &'l HunkPlace,
     /// True if the carriage returns of the hunk's old lines match the file. Then those of its added lines are intended.
@@ -180,18 +176,18 @@ struct LineEndings<'l, 'h, 'a> {
     new_bare: bool,
     /// Rule for the blanks of added lines.
     added: AddedText<'l, 'h>,
-    hunk: &'h Hunk<'a>,
+    hunk: &'h Hunk,
 }
 
-impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
-    fn for_hunk(lines: FileLines<'l>, hunk: &'h Hunk<'a>, place: &'l HunkPlace) -> Self {
-        let old: Vec<&HunkLine<'_>> = hunk.old_lines().collect();
+impl<'l, 'h> LineEndings<'l, 'h> {
+    fn for_hunk(lines: FileLines<'l>, hunk: &'h Hunk, place: &'l HunkPlace) -> Self {
+        let old: Vec<&HunkLine> = hunk.old_lines().collect();
         let here = lines.clamped(place.start..place.start + old.len());
         // An empty file has no endings that could contradict those of the hunk, and a last line without an end confirms
         // none.
         let confirmed = here.iter().any(|line| line.eol != LineEnding::Missing) || lines.len() <= 1;
         let literal = confirmed
-            && (!old.is_empty() || lines.is_empty())
+            && (!old.is_empty() || lines.len() == 0)
             && old.iter().zip(here.iter()).all(|(old, line)| {
                 line.eol == LineEnding::Missing || old.cr == (line.eol == LineEnding::CrLf)
             });
@@ -204,7 +200,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
             usual: usual_ending(lines, here),
             old_bare: old.iter().any(|line| line.no_newline),
             new_bare: last_new.is_some_and(|line| line.no_newline),
-            added: AddedText::derive(lines, place.start, &old, &place.shift, &added.collect::<Vec<_>>()),
+            added: AddedText::derive(lines, place, &old, &added.collect::<Vec<_>>()),
             hunk,
         }
     }
@@ -212,7 +208,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
     /// Returns the file's own bytes for an added line that equals a removed line of the hunk, as when a line is moved.
     /// Returns `None` if there is no such line, or if the hunk's blanks are those of the file. A context line is no
     /// source: the author writes an equal line a second time, and what is written is the author's.
-    fn as_in_file(&self, line: &HunkLine<'_>) -> Option<&'l [u8]> {
+    fn as_in_file(&self, line: &HunkLine) -> Option<&'l [u8]> {
         if self.place.level <= MatchLevel::Indent {
             return None;
         }
@@ -268,7 +264,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
 
     /// Returns true if the old lines show that tabs between words became spaces, or spaces became tabs, and the added line
     /// has such blanks too. Nothing shows what those should be.
-    fn tabs_differ(&self, line: &HunkLine<'_>) -> bool {
+    fn tabs_differ(&self, line: &HunkLine) -> bool {
         if self.place.level < MatchLevel::Indent {
             return false;
         }
@@ -278,7 +274,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         }
         let here = self.lines.below(self.place.start);
         // What loses tabs loses them in all added lines.
-        let keeps = |line: &HunkLine<'_>| line.mark == LineMark::Add && line.text.contains(&b'\t');
+        let keeps = |line: &HunkLine| line.mark == LineMark::Add && line.text.contains(&b'\t');
         let keeps_tabs = self.hunk.lines.iter().any(keeps);
         let mut old = self.hunk.old_lines().zip(here.iter());
         old.any(|(old, here)| {
@@ -295,7 +291,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
 
     /// Returns true if nothing states the ending of the added lines of a run: the hunk does not have the file's endings,
     /// and the lines around the run, or those that it replaces by another number of lines, end in both ways.
-    fn is_uncertain(&self, run: &ChangeRun<'_, '_>) -> bool {
+    fn is_uncertain(&self, run: &ChangeRun<'_>) -> bool {
         let around = if run.removed.is_empty() {
             run.start.saturating_sub(1)..run.end + 1
         } else if run.removed.len() == run.added.len() {
@@ -303,12 +299,14 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         } else {
             run.start..run.end
         };
-        !self.literal && has_both_endings(self.lines.clamped(around))
+        let mut here = [LineEnding::Lf, LineEnding::CrLf].into_iter();
+        let around = self.lines.clamped(around);
+        !self.literal && here.all(|ending| around.iter().any(|line| line.eol == ending))
     }
 
     /// Returns the ending of the line that is replaced (of the last one, if lines are added), else of the line above,
     /// else the usual one.
-    fn neighbour_ending(&self, run: &ChangeRun<'_, '_>, at: usize) -> LineEnding {
+    fn neighbour_ending(&self, run: &ChangeRun<'_>, at: usize) -> LineEnding {
         let replaced = (run.start < run.end).then(|| (run.start + at).min(run.end - 1));
         let above = run.start.checked_sub(1);
         replaced
@@ -321,7 +319,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
 
     /// Returns true if the file begins with a byte order mark that the hunk does not mention, and the hunk rewrites
     /// or removes its first line.
-    fn byte_order_mark(&self, run: &ChangeRun<'_, '_>) -> bool {
+    fn byte_order_mark(&self, run: &ChangeRun<'_>) -> bool {
         let has = |text: Option<&[u8]>| text.is_some_and(|text| text.starts_with(BOM));
         // The mark is not at the front of a line that got another indentation.
         let known = self.hunk.lines.iter().any(|line| contains(&line.text, BOM));
@@ -331,7 +329,7 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
     }
 
     /// Returns true if the new last line ends in a newline. Only a hunk that states a difference changes that.
-    fn final_newline(&self, run: &ChangeRun<'_, '_>) -> bool {
+    fn final_newline(&self, run: &ChangeRun<'_>) -> bool {
         let last = self.lines.iter().next_back();
         let has = last.is_none_or(|line| line.eol != LineEnding::Missing);
         if self.old_bare != self.new_bare {
@@ -343,11 +341,6 @@ impl<'l, 'h, 'a> LineEndings<'l, 'h, 'a> {
         // lost the `\ No newline` line that would say so.
         has || (rewritten && !self.old_bare && self.hunk.lines.iter().all(|line| !line.no_newline))
     }
-}
-
-fn has_both_endings(lines: FileLines<'_>) -> bool {
-    let has = |ending: LineEnding| lines.iter().any(|line| line.eol == ending);
-    has(LineEnding::Lf) && has(LineEnding::CrLf)
 }
 
 /// Returns the more frequent ending of the lines `here`, at the hunk's place. If both are equally frequent there, returns

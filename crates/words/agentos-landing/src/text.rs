@@ -106,11 +106,6 @@ impl<'l> FileLines<'l> {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Returns true if there are no lines.
-    pub(crate) fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
     /// Returns a line. `None` if the file has fewer lines.
     pub(crate) fn line(self, at: usize) -> Option<TextLine<'l>> {
         let (from, to) = (*self.starts.get(at)?, *self.starts.get(at.checked_add(1)?)?);

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::locate::HunkPlace;
-use crate::parse::{FileClaim, FileEdit, Hunk, HunkLine, LineMark, new_repair, pair_lines};
+use crate::parse::{FileClaim, FileEdit, Hunk, HunkLine, LineMark, new_repair};
 use crate::refusal::{ambiguous, malformed};
 use crate::splice::{hunk_splices, join_splices};
 use crate::text::{
@@ -20,7 +20,7 @@ use crate::{Refusal, Repair, RepoPath};
 /// Fails if the block may be an excerpt, a listing, a diff, or a file with parts left out.
 pub(crate) fn changed_content(
     (path, base): (&str, &[u8]),
-    new: &[HunkLine<'_>],
+    new: &[HunkLine],
     claim: FileClaim,
 ) -> Result<(Vec<u8>, Option<Repair>), Refusal> {
     let old = split_lines(base);
@@ -60,7 +60,7 @@ pub(crate) fn changed_content(
             *first = &marked;
         }
     }
-    let hunk = Hunk::of_lines(pair_lines(&texts, &wanted));
+    let hunk = Hunk::of_texts(&texts, &wanted);
     check_claim(path, &hunk.lines, claim)?;
     let starts = line_starts(base);
     let old = FileLines::new(base, &starts);
@@ -84,7 +84,7 @@ pub(crate) fn tail_repair() -> Repair {
 /// their lines, 97.1 % a half, 95.8 % two thirds and 94.8 % three quarters (`scripts/landing/kept_share.py` on 12
 /// repositories, 11,414 files). A snippet that adds to a small file keeps up to a half of it, so a lower share would replace
 /// files by snippets, and a higher one would refuse more new versions.
-fn check_claim(path: &str, lines: &[HunkLine<'_>], claim: FileClaim) -> Result<(), Refusal> {
+fn check_claim(path: &str, lines: &[HunkLine], claim: FileClaim) -> Result<(), Refusal> {
     let stays = count_said(lines, LineMark::Context);
     let old = stays + count_said(lines, LineMark::Remove);
     let keeps = || stays * 3 >= old * 2 && !is_excerpt(lines) && count_unreplaced(lines.iter()) == 0;
@@ -106,12 +106,12 @@ fn check_claim(path: &str, lines: &[HunkLine<'_>], claim: FileClaim) -> Result<(
 }
 
 /// Returns the lines below the comment that names the file, if the file does not begin with that comment.
-fn below_name<'l, 'a>(old: &[&[u8]], new: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
+fn below_name<'l>(old: &[&[u8]], new: &'l [HunkLine]) -> &'l [HunkLine] {
     let Some((name, rest)) = new.split_first() else {
         return new;
     };
     let first = old.first().copied().unwrap_or_default();
-    if first.strip_prefix(BOM).unwrap_or(first) == name.text.as_ref() {
+    if first.strip_prefix(BOM).unwrap_or(first) == name.text {
         return new;
     }
     let gap = rest.iter().take_while(|line| !has_text(&line.text)).count();
@@ -123,7 +123,7 @@ fn below_name<'l, 'a>(old: &[&[u8]], new: &'l [HunkLine<'a>]) -> &'l [HunkLine<'
 }
 
 /// Refuses a new file that only a comment in its first line names: nothing shows whether that line belongs to it.
-pub(crate) fn check_name(edit: &FileEdit<'_>, path: &RepoPath) -> Result<(), Refusal> {
+pub(crate) fn check_name(edit: &FileEdit, path: &RepoPath) -> Result<(), Refusal> {
     if edit.claim != FileClaim::Comment {
         return Ok(());
     }
@@ -134,7 +134,7 @@ pub(crate) fn check_name(edit: &FileEdit<'_>, path: &RepoPath) -> Result<(), Ref
 }
 
 /// Refuses a new file that leaves parts out, is a numbered listing, or has a diff mark before each line.
-pub(crate) fn check_new_file(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
+pub(crate) fn check_new_file(new: &[HunkLine]) -> Result<(), Refusal> {
     /// Fewer lines may be numbered, or begin with a plus, by chance.
     const ENOUGH: usize = 3;
     let texts: Vec<&[u8]> = new.iter().map(|line| line.text.as_ref()).collect();
@@ -154,7 +154,7 @@ pub(crate) fn check_new_file(new: &[HunkLine<'_>]) -> Result<(), Refusal> {
 
 /// Returns true if nearly all lines of each file are in the other, and there are enough of them to tell two files of
 /// a kind apart. Equal content is no change of that file, so it returns false.
-pub(crate) fn resembles_file(base: &[u8], new: &[HunkLine<'_>]) -> bool {
+pub(crate) fn resembles_file(base: &[u8], new: &[HunkLine]) -> bool {
     /// Minimum number of shared lines that contain a word.
     const ENOUGH: usize = 8;
     let telling = |line: &&[u8]| line.iter().filter(|byte| byte.is_ascii_alphabetic()).count() >= 2;
@@ -172,8 +172,8 @@ pub(crate) fn resembles_file(base: &[u8], new: &[HunkLine<'_>]) -> bool {
 }
 
 /// Counts the lines with this mark that have text.
-fn count_said(lines: &[HunkLine<'_>], mark: LineMark) -> usize {
-    let said = |line: &&HunkLine<'_>| line.mark == mark && has_text(&line.text);
+fn count_said(lines: &[HunkLine], mark: LineMark) -> usize {
+    let said = |line: &&HunkLine| line.mark == mark && has_text(&line.text);
     lines.iter().filter(said).count()
 }
 
@@ -258,7 +258,7 @@ pub(crate) fn line_number(rest: &[u8]) -> Option<(u64, &[u8])> {
 
 /// Returns true if the block may be an excerpt of the file: it begins below the file's first line and leaves out most
 /// of the file or its end; or most of its lines stay, and more than a fifth of the file would be lost at its ends.
-fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
+fn is_excerpt(lines: &[HunkLine]) -> bool {
     /// Fewer lines may well be removed at an end.
     const ENOUGH: usize = 3;
     let first_new = lines.iter().find(|line| line.is_new());
@@ -278,18 +278,18 @@ fn is_excerpt(lines: &[HunkLine<'_>]) -> bool {
 
 /// Returns the same change with its last removed lines moved down as far as possible. If the lines that stay at the
 /// end are also the first of the removed ones, the end of the file may be what is missing.
-fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]> {
+fn slid_to_the_end(lines: &[HunkLine]) -> Cow<'_, [HunkLine]> {
     /// Two parts of a file do not end in more equal lines than these by chance.
     const TAIL: usize = 16;
-    let is = |mark: LineMark| move |line: &&HunkLine<'_>| line.mark == mark;
+    let is = |mark: LineMark| move |line: &&HunkLine| line.mark == mark;
     let stay = lines.iter().rev().take_while(is(LineMark::Context)).count();
     let (above, end) = lines.split_at(lines.len() - stay);
-    let is_changed = |line: &&HunkLine<'_>| line.mark != LineMark::Context;
+    let is_changed = |line: &&HunkLine| line.mark != LineMark::Context;
     let changed = above.iter().rev().take_while(is_changed).count();
     let (above, changed) = above.split_at(above.len() - changed);
     let gone = changed.iter().filter(is(LineMark::Remove));
-    let both: Vec<&HunkLine<'_>> = gone.clone().chain(end).collect();
-    let stands = |window: &[&HunkLine<'_>]| window.iter().zip(end).all(|(one, other)| one.text == other.text);
+    let both: Vec<&HunkLine> = gone.clone().chain(end).collect();
+    let stands = |window: &[&HunkLine]| window.iter().zip(end).all(|(one, other)| one.text == other.text);
     // The lines that stay are searched for among the removed lines and themselves, topmost occurrence first.
     let first = match stay {
         1..=TAIL => both.windows(stay).position(stands),
@@ -307,22 +307,13 @@ fn slid_to_the_end<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Cow<'l, [HunkLine<'a>]>
         },
         ..(*line).clone()
     });
-    let mut slid: Vec<HunkLine<'a>> = above.to_vec();
-    slid.extend(come);
-    slid.extend(marked);
-    Cow::Owned(slid)
+    Cow::Owned(above.iter().cloned().chain(come).chain(marked).collect())
 }
 
 /// Counts how many more lines are removed than added before the first line that stays.
-fn count_unreplaced<'l, 'a: 'l>(lines: impl Iterator<Item = &'l HunkLine<'a>>) -> usize {
+fn count_unreplaced<'l>(lines: impl Iterator<Item = &'l HunkLine>) -> usize {
     let changed = lines.take_while(|line| line.mark != LineMark::Context || !has_text(&line.text));
-    let (mut gone, mut come) = (0usize, 0usize);
-    for line in changed.filter(|line| has_text(&line.text)) {
-        match line.mark {
-            LineMark::Remove => gone += 1,
-            LineMark::Add => come += 1,
-            LineMark::Context => {}
-        }
-    }
-    gone.saturating_sub(come)
+    let said: Vec<&HunkLine> = changed.filter(|line| has_text(&line.text)).collect();
+    let count = |mark: LineMark| said.iter().filter(|line| line.mark == mark).count();
+    count(LineMark::Remove).saturating_sub(count(LineMark::Add))
 }

@@ -2,8 +2,6 @@
 //!
 //! Owns: quoting. Never: leaves a blank unquoted, since not every reader finds the border between two names then.
 
-use std::fmt::Write;
-
 /// Returns the name with its prefix, in quotes if a byte needs them.
 #[must_use]
 pub fn quote_name(prefix: &str, name: &str) -> String {
@@ -21,10 +19,7 @@ pub fn quote_name(prefix: &str, name: &str) -> String {
             b'\t' => out.push_str("\\t"),
             b'\n' => out.push_str("\\n"),
             b' '..=b'~' => out.push(char::from(byte)),
-            other => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\{other:03o}");
-            }
+            other => out.push_str(&format!("\\{other:03o}")),
         }
     }
     out.push('"');

@@ -49,14 +49,11 @@ pub(super) fn find_renames(states: &PathStates) -> Vec<Option<RepoPath>> {
         return found;
     }
     for (at, new) in left {
-        let mut best: Option<(usize, usize)> = None;
-        for (index, (_, old)) in deleted.iter().enumerate() {
-            let score = similarity_percent(&old.content, &new.content);
-            if score >= ALIKE && best.is_none_or(|(_, other)| score > other) {
-                best = Some((index, score));
-            }
-        }
-        if let Some((index, _)) = best {
+        let score_of = |(_, old): &(&RepoPath, &FileState)| similarity_percent(&old.content, &new.content);
+        let scores = deleted.iter().map(score_of).enumerate();
+        let alike = scores.filter(|(_, score)| *score >= ALIKE);
+        // Of files that are equally alike, the first one is taken.
+        if let Some((index, _)) = alike.rev().max_by_key(|(_, score)| *score) {
             continue_file(at, deleted.remove(index));
         }
     }

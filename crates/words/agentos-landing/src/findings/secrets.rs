@@ -7,6 +7,8 @@
 mod forms;
 mod shapes;
 
+use std::collections::BTreeSet;
+
 #[cfg(test)]
 pub(super) use shapes::list_starts;
 pub(super) use shapes::{dashed_word as is_word_byte, is_short_start};
@@ -17,8 +19,8 @@ const KEY_REACH: usize = 6;
 /// Returns the kinds of secrets in a line. `following` are the added lines below it.
 pub(super) fn secret_kinds(text: &[u8], following: &[&[u8]]) -> Vec<&'static str> {
     let text = String::from_utf8_lossy(text);
-    let mut kinds = shapes::prefix_kinds(&text, is_real);
-    for kind in forms::form_kinds(&text, is_real) {
+    let mut kinds = Vec::new();
+    for kind in shapes::prefix_kinds(&text, is_real).chain(forms::form_kinds(&text, is_real)) {
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
@@ -50,10 +52,7 @@ fn is_real(value: &str) -> bool {
 }
 
 fn count_different(value: &str) -> usize {
-    let mut different: Vec<u8> = value.bytes().collect();
-    different.sort_unstable();
-    different.dedup();
-    different.len()
+    value.bytes().collect::<BTreeSet<u8>>().len()
 }
 
 /// Returns true for a PEM header with key material behind it or on the lines below. A header alone is a text about
@@ -62,12 +61,10 @@ fn is_private_key(text: &str, following: &[&[u8]]) -> bool {
     let header = text
         .split_once("-----BEGIN ")
         .and_then(|(_, rest)| rest.split_once("-----"));
-    let Some((label, rest)) = header else {
+    let is_private = |label: &str| label.ends_with("PRIVATE KEY") || label == "PGP PRIVATE KEY BLOCK";
+    let Some((_, rest)) = header.filter(|(label, _)| is_private(label)) else {
         return false;
     };
-    if !label.ends_with("PRIVATE KEY") && label != "PGP PRIVATE KEY BLOCK" {
-        return false;
-    }
     let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
     let material = |text: &[u8]| text.split(|byte| !is_key(byte)).any(|run| run.len() >= 32);
     material(rest.as_bytes()) || following.iter().take(KEY_REACH).any(|line| material(line))

@@ -5,6 +5,7 @@
 //! Indentation carries meaning in Python and YAML. If each line could differ by itself, a hunk would match a place
 //! with another nesting, and its added lines would have no certain depth there.
 
+use super::SoughtHunk;
 use super::key::{MatchLevel, indent_key};
 use crate::parse::{Hunk, HunkLine, LineMark};
 use crate::text::{FileLines, is_blank, leading_blanks, split_run, trim};
@@ -35,14 +36,12 @@ pub(crate) enum IndentShift {
 }
 
 /// Finds the rule. Returns `None` if no rule explains all lines.
-///
-/// `marked` is true if the dialect has a mark before each line.
 pub(crate) fn find_shift(
     level: MatchLevel,
-    old: &[&HunkLine<'_>],
+    one: &SoughtHunk<'_>,
     lines: FileLines<'_>,
-    marked: bool,
 ) -> Option<IndentShift> {
+    let (old, marked) = (&one.old, one.hunk.marked);
     // On the stricter rungs the indentation is part of the key, so it is equal already.
     if level < MatchLevel::Indent {
         return Some(IndentShift::Same);
@@ -66,12 +65,8 @@ pub(crate) fn find_shift(
 
 /// Returns true if the lines are those of the file except for one blank at the front, and nothing shows whether it is
 /// the mark of context lines that lost theirs: the hunk may belong here.
-pub(super) fn may_lack_marks(
-    level: MatchLevel,
-    old: &[&HunkLine<'_>],
-    lines: FileLines<'_>,
-    marked: bool,
-) -> bool {
+pub(super) fn may_lack_marks(level: MatchLevel, one: &SoughtHunk<'_>, lines: FileLines<'_>) -> bool {
+    let (old, marked) = (&one.old, one.hunk.marked);
     let all_context = old.iter().all(|old| old.mark == LineMark::Context);
     let indent = |text: &[u8]| leading_blanks(text).to_vec();
     marked
@@ -118,21 +113,22 @@ fn shift_by_mark(context: &IndentPairs, removed: &IndentPairs) -> Option<IndentS
 }
 
 /// Finds blanks that all lines have more, or less, than the file.
-fn prefix_shift(pairs: &[(Vec<u8>, Vec<u8>)]) -> Option<IndentShift> {
-    let (hunk, file) = pairs.first()?;
-    if let Some(extra) = file.strip_suffix(hunk.as_slice()) {
-        let all = pairs
-            .iter()
-            .all(|(hunk, file)| file.strip_prefix(extra) == Some(hunk.as_slice()));
-        if all && !extra.is_empty() {
-            return Some(IndentShift::Deeper(extra.to_vec()));
-        }
-    }
-    let extra = hunk.strip_suffix(file.as_slice())?;
-    let all = pairs
-        .iter()
-        .all(|(hunk, file)| hunk.strip_prefix(extra) == Some(file.as_slice()));
-    (all && !extra.is_empty()).then(|| IndentShift::Shallower(extra.to_vec()))
+fn prefix_shift(pairs: &IndentPairs) -> Option<IndentShift> {
+    let deeper = extra_in_front(pairs.iter().map(|(hunk, file)| (hunk, file)));
+    let shallower = || extra_in_front(pairs.iter().map(|(hunk, file)| (file, hunk)));
+    let deeper = deeper.map(IndentShift::Deeper);
+    deeper.or_else(|| shallower().map(IndentShift::Shallower))
+}
+
+/// Returns what stands in front of the first text of each pair in its second one. Returns `None` if that is nothing, or not
+/// the same in all pairs.
+fn extra_in_front<'p>(mut pairs: impl Iterator<Item = (&'p Vec<u8>, &'p Vec<u8>)>) -> Option<Vec<u8>> {
+    let (short, long) = pairs.next()?;
+    let extra = long
+        .strip_suffix(short.as_slice())
+        .filter(|extra| !extra.is_empty())?;
+    let all = pairs.all(|(short, long)| long.strip_prefix(extra) == Some(short));
+    all.then(|| extra.to_vec())
 }
 
 /// Finds the tab width at which tabs on one side equal the spaces on the other. The rule must make the file's exact
@@ -166,8 +162,8 @@ fn count_columns(indent: &[u8], width: usize) -> usize {
 impl IndentShift {
     /// Returns true if the rule applies to the added lines. Lines that already use the file's kind of blanks were not
     /// damaged.
-    pub(crate) fn applies_to(&self, added: &[&HunkLine<'_>]) -> bool {
-        let has_tab = |line: &&HunkLine<'_>| leading_blanks(&line.text).contains(&b'\t');
+    pub(crate) fn applies_to(&self, added: &[&HunkLine]) -> bool {
+        let has_tab = |line: &&HunkLine| leading_blanks(&line.text).contains(&b'\t');
         match self {
             Self::Same => false,
             Self::ToTabs(_) => !added.iter().any(has_tab),
@@ -176,7 +172,7 @@ impl IndentShift {
     }
 
     /// Returns true if the rule makes tabs of the spaces that an added line of the hunk begins with.
-    pub(crate) fn adds_tabs(&self, hunk: &Hunk<'_>) -> bool {
+    pub(crate) fn adds_tabs(&self, hunk: &Hunk) -> bool {
         let mut added = hunk.lines.iter().filter(|line| line.mark == LineMark::Add);
         matches!(self, Self::ToTabs(_)) && added.any(|line| line.text.starts_with(b" "))
     }

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hasher};
 use super::TargetFile;
 use super::key::{MatchLevel, line_key};
 use crate::Refusal;
-use crate::budget::WorkBudget;
+use crate::context::WorkBudget;
 use crate::parse::HunkLine;
 use crate::text::FileLines;
 
@@ -25,11 +25,7 @@ pub(super) struct LineTable {
 
 impl TargetFile<'_> {
     /// Returns the lines at which this run of lines begins in the file, ascending.
-    pub(super) fn find_runs(
-        &mut self,
-        level: MatchLevel,
-        old: &[&HunkLine<'_>],
-    ) -> Result<Vec<usize>, Refusal> {
+    pub(super) fn find_runs(&mut self, level: MatchLevel, old: &[&HunkLine]) -> Result<Vec<usize>, Refusal> {
         let budget = self.budget;
         let (table, lines) = self.table_for(level)?;
         budget.spend(old.len())?;

@@ -10,9 +10,9 @@
 //! | the hunks are in several parts | the one placement in the order of the stated lines; without them each part by itself ([`across_parts`]) |
 //! | more than one placement is left | `ambiguous` ([`report_undecided`]) |
 
-use super::{FoundPlace, HunkPlace, MissReason, PlaceMiss, SoughtHunk, TargetFile, says_place};
+use super::{FoundPlace, HunkPlace, MissReason, PlaceMiss, SoughtHunk, says_place};
 use crate::Refusal;
-use crate::budget::WorkBudget;
+use crate::context::WorkBudget;
 use crate::parse::LineMark;
 
 /// Lines that a hunk takes at one place. No other hunk may have a line in the core; the rest may hold their context.
@@ -24,7 +24,7 @@ struct LineSpan {
     end: usize,
 }
 
-fn hunk_span(one: &SoughtHunk<'_, '_>, start: usize) -> LineSpan {
+fn hunk_span(one: &SoughtHunk<'_>, start: usize) -> LineSpan {
     let end = start + one.old.len();
     LineSpan {
         start,
@@ -41,7 +41,7 @@ fn may_follow(a: LineSpan, b: LineSpan) -> bool {
 
 /// Returns true if hunks at these places do not touch each other's changes, in any order.
 pub(crate) fn are_disjoint<'p>(
-    sought: &[SoughtHunk<'_, '_>],
+    sought: &[SoughtHunk<'_>],
     places: impl IntoIterator<Item = &'p HunkPlace>,
 ) -> bool {
     let starts = places.into_iter().map(|place| place.start);
@@ -50,7 +50,7 @@ pub(crate) fn are_disjoint<'p>(
 
 /// Returns true if some of the hunks do not touch each other's changes. `placed` has the number and the start of
 /// each.
-pub(crate) fn are_some_disjoint(sought: &[SoughtHunk<'_, '_>], placed: &[(usize, usize)]) -> bool {
+pub(crate) fn are_some_disjoint(sought: &[SoughtHunk<'_>], placed: &[(usize, usize)]) -> bool {
     let mut spans: Vec<LineSpan> = placed
         .iter()
         .filter_map(|(at, start)| Some(hunk_span(sought.get(*at)?, *start)))
@@ -59,71 +59,158 @@ pub(crate) fn are_some_disjoint(sought: &[SoughtHunk<'_, '_>], placed: &[(usize,
     spans.array_windows().all(|[a, b]| may_follow(*a, *b))
 }
 
-/// Chooses the places of all hunks from their candidates.
-pub(crate) fn choose_places(
-    sought: &[SoughtHunk<'_, '_>],
-    found: &[Vec<HunkPlace>],
-    target: &TargetFile<'_>,
-) -> Result<Vec<FoundPlace>, Refusal> {
-    if found.iter().any(Vec::is_empty) {
-        let alone = sought.iter().zip(found);
-        let alone = alone.map(|(one, places)| place_alone(one, places, target.lines().len()));
-        return Ok(alone.collect());
-    }
-    if let Some(stated) = places_as_stated(sought, found) {
-        return Ok(all_placed(stated));
-    }
-    let mut pairs = sought.array_windows();
-    if pairs.all(|[a, b]| a.hunk.part.0 == b.hunk.part.0) {
-        within_part(sought, found, target.budget)
-    } else {
-        across_parts(sought, found, target.budget)
-    }
+/// Hunks of a file with their candidates.
+#[derive(Clone, Copy)]
+pub(super) struct Candidates<'c> {
+    pub sought: &'c [SoughtHunk<'c>],
+    /// Candidates of each hunk.
+    pub found: &'c [Vec<HunkPlace>],
+    pub budget: &'c WorkBudget,
 }
 
-/// Chooses the places of hunks of one part. They are in the file in the order of the answer, or in that of their
-/// stated lines.
-fn within_part(
-    sought: &[SoughtHunk<'_, '_>],
-    found: &[Vec<HunkPlace>],
-    budget: &WorkBudget,
-) -> Result<Vec<FoundPlace>, Refusal> {
-    let answer: Vec<usize> = (0..sought.len()).collect();
-    let by_answer = feasible_candidates(sought, found, &answer, budget)?;
-    let by_lines = match order_of_lines(sought) {
-        Some(order) if order != answer => feasible_candidates(sought, found, &order, budget)?,
-        Some(_) | None => None,
-    };
-    Ok(choose_placement(sought, found, by_answer, by_lines))
-}
+/// Candidates of each hunk that take part in some placement of all hunks. `None` if there is no such placement.
+type LeftPlaces = Option<Vec<Vec<HunkPlace>>>;
 
-/// Chooses the places of hunks of several parts. A model writes parts in any order, so that order decides nothing
-/// between them. Their stated lines do, if all have one; else each part must have its places by itself.
-fn across_parts(
-    sought: &[SoughtHunk<'_, '_>],
-    found: &[Vec<HunkPlace>],
-    budget: &WorkBudget,
-) -> Result<Vec<FoundPlace>, Refusal> {
-    if let Some(order) = order_of_lines(sought) {
-        let by_lines = feasible_candidates(sought, found, &order, budget)?;
-        return Ok(choose_placement(sought, found, by_lines, None));
+impl Candidates<'_> {
+    /// Chooses the places of all hunks from their candidates.
+    pub(crate) fn choose_places(self, length: usize) -> Result<Vec<FoundPlace>, Refusal> {
+        if self.found.iter().any(Vec::is_empty) {
+            let alone = self.sought.iter().zip(self.found);
+            let alone = alone.map(|(one, places)| place_alone(one, places, length));
+            return Ok(alone.collect());
+        }
+        if let Some(stated) = self.places_as_stated() {
+            return Ok(all_placed(stated));
+        }
+        let mut pairs = self.sought.array_windows();
+        if pairs.all(|[a, b]| a.hunk.part.0 == b.hunk.part.0) {
+            self.within_part()
+        } else {
+            self.across_parts()
+        }
     }
-    let mut chosen = Vec::with_capacity(sought.len());
-    let mut rest = found;
-    for part in sought.chunk_by(|a, b| a.hunk.part.0 == b.hunk.part.0) {
-        let (these, others) = rest.split_at_checked(part.len()).unwrap_or((rest, &[]));
-        rest = others;
-        chosen.append(&mut within_part(part, these, budget)?);
+
+    /// Chooses the places of hunks of one part. They are in the file in the order of the answer, or in that of their
+    /// stated lines.
+    fn within_part(self) -> Result<Vec<FoundPlace>, Refusal> {
+        let answer: Vec<usize> = (0..self.sought.len()).collect();
+        let by_answer = self.feasible_candidates(&answer)?;
+        let by_lines = match order_of_lines(self.sought) {
+            Some(order) if order != answer => self.feasible_candidates(&order)?,
+            Some(_) | None => None,
+        };
+        Ok(self.choose_placement(by_answer, by_lines))
     }
-    // Each part was placed by itself, so two parts may still claim the same lines.
-    if chosen.iter().all(Result::is_ok) && !are_disjoint(sought, chosen.iter().flatten()) {
-        return Ok(all_overlap(found));
+
+    /// Chooses the places of hunks of several parts. A model writes parts in any order, so that order decides nothing
+    /// between them. Their stated lines do, if all have one; else each part must have its places by itself.
+    fn across_parts(self) -> Result<Vec<FoundPlace>, Refusal> {
+        if let Some(order) = order_of_lines(self.sought) {
+            let by_lines = self.feasible_candidates(&order)?;
+            return Ok(self.choose_placement(by_lines, None));
+        }
+        let mut chosen = Vec::with_capacity(self.sought.len());
+        let mut rest = self.found;
+        for part in self.sought.chunk_by(|a, b| a.hunk.part.0 == b.hunk.part.0) {
+            let (these, others) = rest.split_at_checked(part.len()).unwrap_or((rest, &[]));
+            rest = others;
+            let these = Candidates {
+                sought: part,
+                found: these,
+                ..self
+            };
+            chosen.append(&mut these.within_part()?);
+        }
+        // Each part was placed by itself, so two parts may still claim the same lines.
+        if chosen.iter().all(Result::is_ok) && !are_disjoint(self.sought, chosen.iter().flatten()) {
+            return Ok(all_overlap(self.found));
+        }
+        Ok(chosen)
     }
-    Ok(chosen)
+
+    /// Returns the candidates at the stated lines. `None` if a hunk has none there, or if they overlap.
+    fn places_as_stated(self) -> Option<Vec<HunkPlace>> {
+        if !self.sought.iter().any(says_place) {
+            return None;
+        }
+        let mut places = Vec::with_capacity(self.sought.len());
+        for (one, candidates) in self.sought.iter().zip(self.found) {
+            let stated = one.stated?;
+            places.push(candidates.iter().find(|place| place.start == stated)?.clone());
+        }
+        are_disjoint(self.sought, &places).then_some(places)
+    }
+
+    /// Returns for each hunk the candidates that take part in some placement of all hunks in this order. Returns `None`
+    /// if there is no such placement.
+    fn feasible_candidates(self, order: &[usize]) -> Result<LeftPlaces, Refusal> {
+        self.budget
+            .spend(self.found.iter().map(Vec::len).sum::<usize>() * 2)?;
+        let nothing = Vec::new();
+        let candidates = |at: usize| self.found.get(at).unwrap_or(&nothing);
+        // Forwards each hunk takes its first candidate below the one before; backwards each keeps the candidates that end
+        // above the last one of the hunk after it. What passes both is part of some placement. Two passes keep the work
+        // linear, where trying all combinations would grow with the product of the candidates.
+        let mut bounds = Vec::with_capacity(order.len());
+        let mut above: Option<LineSpan> = None;
+        for at in order {
+            let Some(one) = self.sought.get(*at) else { continue };
+            bounds.push((*at, one, above));
+            let mut spans = candidates(*at).iter().map(|place| hunk_span(one, place.start));
+            above = spans.find(|this| above.is_none_or(|above| may_follow(above, *this)));
+            if above.is_none() {
+                return Ok(None);
+            }
+        }
+        let mut kept: Vec<Vec<HunkPlace>> = vec![Vec::new(); self.sought.len()];
+        let mut below: Option<LineSpan> = None;
+        for (at, one, above) in bounds.into_iter().rev() {
+            let fits = |place: &&HunkPlace| {
+                let this = hunk_span(one, place.start);
+                above.is_none_or(|above| may_follow(above, this))
+                    && below.is_none_or(|below| may_follow(this, below))
+            };
+            let fits: Vec<HunkPlace> = candidates(at).iter().filter(fits).cloned().collect();
+            // The last one is the least strict bound for the hunk above; the first would drop candidates that are
+            // possible.
+            below = fits.last().map(|place| hunk_span(one, place.start));
+            if let Some(slot) = kept.get_mut(at) {
+                *slot = fits;
+            }
+        }
+        Ok(Some(kept))
+    }
+
+    /// Takes the only placement that is left, if the order of the answer and that of the stated lines do not contradict
+    /// each other. `by_lines` is `None` if the two orders are the same, or if the second has no placement.
+    fn choose_placement(self, by_answer: LeftPlaces, by_lines: LeftPlaces) -> Vec<FoundPlace> {
+        let answer = by_answer.as_deref().and_then(only_candidates);
+        let lines = by_lines.as_deref().and_then(only_candidates);
+        let lines_allow = |places: &[HunkPlace]| {
+            let mut pairs = places.iter().zip(by_lines.iter().flatten());
+            pairs.all(|(place, kept)| kept.contains(place))
+        };
+        match (answer, lines, only_candidates(self.found)) {
+            // One placement in the order of the answer; the stated order leaves several, and this one must be among them.
+            (Some(places), None, _) if lines_allow(&places) => all_placed(places),
+            (Some(a), Some(b), _) if a == b => all_placed(a),
+            // No placement in the order of the answer: the hunks were not written from the top of the file down.
+            (None, Some(places), only)
+                if by_answer.is_none() && (only.is_some() || have_distances(self.sought, &places)) =>
+            {
+                all_placed(places)
+            }
+            (None, None, Some(places)) if by_answer.is_none() => match are_disjoint(self.sought, &places) {
+                true => all_placed(places),
+                false => all_overlap(self.found),
+            },
+            (_, _, _) => report_undecided(self.found, by_answer),
+        }
+    }
 }
 
 /// Judges one hunk by itself, for the report of a file in which another hunk has no place.
-fn place_alone(one: &SoughtHunk<'_, '_>, places: &[HunkPlace], length: usize) -> FoundPlace {
+fn place_alone(one: &SoughtHunk<'_>, places: &[HunkPlace], length: usize) -> FoundPlace {
     match places {
         [only] => Ok(only.clone()),
         [] if one.old.is_empty() && length > 0 => Err(PlaceMiss::new(MissReason::NoOldLines, [])),
@@ -146,21 +233,8 @@ fn all_overlap(found: &[Vec<HunkPlace>]) -> Vec<FoundPlace> {
     misses.map(Err).collect()
 }
 
-/// Returns the candidates at the stated lines. `None` if a hunk has none there, or if they overlap.
-fn places_as_stated(sought: &[SoughtHunk<'_, '_>], found: &[Vec<HunkPlace>]) -> Option<Vec<HunkPlace>> {
-    if !sought.iter().any(says_place) {
-        return None;
-    }
-    let mut places = Vec::with_capacity(sought.len());
-    for (one, candidates) in sought.iter().zip(found) {
-        let stated = one.stated?;
-        places.push(candidates.iter().find(|place| place.start == stated)?.clone());
-    }
-    are_disjoint(sought, &places).then_some(places)
-}
-
 /// Returns the order of the hunks by stated line. `None` if a line is missing or stated twice.
-fn order_of_lines(sought: &[SoughtHunk<'_, '_>]) -> Option<Vec<usize>> {
+fn order_of_lines(sought: &[SoughtHunk<'_>]) -> Option<Vec<usize>> {
     let mut stated = sought
         .iter()
         .enumerate()
@@ -171,88 +245,12 @@ fn order_of_lines(sought: &[SoughtHunk<'_, '_>]) -> Option<Vec<usize>> {
     distinct.then(|| stated.into_iter().map(|(_, at)| at).collect())
 }
 
-/// Returns for each hunk the candidates that take part in some placement of all hunks in this order. Returns `None`
-/// if there is no such placement.
-fn feasible_candidates(
-    sought: &[SoughtHunk<'_, '_>],
-    found: &[Vec<HunkPlace>],
-    order: &[usize],
-    budget: &WorkBudget,
-) -> Result<Option<Vec<Vec<HunkPlace>>>, Refusal> {
-    budget.spend(found.iter().map(Vec::len).sum::<usize>() * 2)?;
-    let nothing = Vec::new();
-    let candidates = |at: usize| found.get(at).unwrap_or(&nothing);
-    // Forwards each hunk takes its first candidate below the one before; backwards each keeps the candidates that end
-    // above the last one of the hunk after it. What passes both is part of some placement. Two passes keep the work
-    // linear, where trying all combinations would grow with the product of the candidates.
-    let mut bounds = Vec::with_capacity(order.len());
-    let mut above: Option<LineSpan> = None;
-    for at in order {
-        let Some(one) = sought.get(*at) else { continue };
-        bounds.push((*at, one, above));
-        let mut spans = candidates(*at).iter().map(|place| hunk_span(one, place.start));
-        above = spans.find(|this| above.is_none_or(|above| may_follow(above, *this)));
-        if above.is_none() {
-            return Ok(None);
-        }
-    }
-    let mut kept: Vec<Vec<HunkPlace>> = vec![Vec::new(); sought.len()];
-    let mut below: Option<LineSpan> = None;
-    for (at, one, above) in bounds.into_iter().rev() {
-        let fits = |place: &&HunkPlace| {
-            let this = hunk_span(one, place.start);
-            above.is_none_or(|above| may_follow(above, this))
-                && below.is_none_or(|below| may_follow(this, below))
-        };
-        let fits: Vec<HunkPlace> = candidates(at).iter().filter(fits).cloned().collect();
-        // The last one is the least strict bound for the hunk above; the first would drop candidates that are
-        // possible.
-        below = fits.last().map(|place| hunk_span(one, place.start));
-        if let Some(slot) = kept.get_mut(at) {
-            *slot = fits;
-        }
-    }
-    Ok(Some(kept))
-}
-
-/// Takes the only placement that is left, if the order of the answer and that of the stated lines do not contradict
-/// each other. `by_lines` is `None` if the two orders are the same, or if the second has no placement.
-fn choose_placement(
-    sought: &[SoughtHunk<'_, '_>],
-    found: &[Vec<HunkPlace>],
-    by_answer: Option<Vec<Vec<HunkPlace>>>,
-    by_lines: Option<Vec<Vec<HunkPlace>>>,
-) -> Vec<FoundPlace> {
-    let answer = by_answer.as_deref().and_then(only_candidates);
-    let lines = by_lines.as_deref().and_then(only_candidates);
-    let lines_allow = |places: &[HunkPlace]| {
-        let mut pairs = places.iter().zip(by_lines.iter().flatten());
-        pairs.all(|(place, kept)| kept.contains(place))
-    };
-    match (answer, lines, only_candidates(found)) {
-        // One placement in the order of the answer; the stated order leaves several, and this one must be among them.
-        (Some(places), None, _) if lines_allow(&places) => all_placed(places),
-        (Some(a), Some(b), _) if a == b => all_placed(a),
-        // No placement in the order of the answer: the hunks were not written from the top of the file down.
-        (None, Some(places), only)
-            if by_answer.is_none() && (only.is_some() || have_distances(sought, &places)) =>
-        {
-            all_placed(places)
-        }
-        (None, None, Some(places)) if by_answer.is_none() => match are_disjoint(sought, &places) {
-            true => all_placed(places),
-            false => all_overlap(found),
-        },
-        (_, _, _) => report_undecided(found, by_answer),
-    }
-}
-
 /// Returns true if the places are as far from each other as the stated lines, but for a few lines, and for those that the
 /// hunks add and remove. Other numbers are invented: their order alone is no evidence.
-fn have_distances(sought: &[SoughtHunk<'_, '_>], places: &[HunkPlace]) -> bool {
+fn have_distances(sought: &[SoughtHunk<'_>], places: &[HunkPlace]) -> bool {
     /// Number of lines by which an author may have miscounted.
     const NEAR: usize = 8;
-    let changed = |one: &SoughtHunk<'_, '_>| {
+    let changed = |one: &SoughtHunk<'_>| {
         let lines = one.hunk.lines.iter();
         lines.filter(|line| line.mark != LineMark::Context).count()
     };

@@ -3,11 +3,8 @@
 //!
 //! Owns: the blocks and their files. Never: searches for the text.
 
-use std::borrow::Cow;
-
 use super::cursor::parse_fence;
 use super::model::{FileEdit, Hunk, StatedLines};
-use super::pair::pair_lines;
 use super::title::{IsTracked, PathTitle, fence_title, read_title};
 use crate::refusal::malformed;
 use crate::text::{TextLine, split_run, texts_of, trim, trim_end};
@@ -17,11 +14,11 @@ use crate::{Dialect, Refusal};
 ///
 /// # Errors
 /// Fails with `malformed` if nothing names its file.
-pub(super) fn read<'a>(
-    lines: &[TextLine<'a>],
+pub(super) fn read(
+    lines: &[TextLine<'_>],
     title: Option<&PathTitle>,
     middle: usize,
-) -> Result<FileEdit<'a>, Refusal> {
+) -> Result<FileEdit, Refusal> {
     let Some(title) = title else {
         return Err(malformed("a search/replace block has no path above it")
             .hint("write the file's path alone on the line above the block"));
@@ -40,9 +37,8 @@ pub(super) fn read<'a>(
     let below = divider.into_iter().chain(replace.iter().copied());
     let hunk = Hunk {
         stated,
-        continuation: below.map(Cow::Borrowed).collect(),
-        lines: pair_lines(&search, &replace),
-        ..Hunk::default()
+        continuation: below.map(<[u8]>::to_vec).collect(),
+        ..Hunk::of_texts(&search, &replace)
     };
     Ok(FileEdit::of_hunk(Dialect::SearchReplace, &title.path, hunk))
 }

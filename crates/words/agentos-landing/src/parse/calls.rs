@@ -38,7 +38,6 @@ use table::{
 type Arguments = Map<String, Value>;
 
 /// Call as it was written.
-#[derive(Debug)]
 pub(super) enum RawCall {
     /// Call with a name and its arguments.
     Named(String, Arguments),
@@ -47,7 +46,7 @@ pub(super) enum RawCall {
 }
 
 /// Reads a text that a call holds in the same way as a complete answer.
-pub(super) type ReadText<'r> = &'r dyn Fn(&[u8]) -> Result<Vec<FileEdit<'static>>, Refusal>;
+pub(super) type ReadText<'r> = &'r dyn Fn(&[u8]) -> Result<Vec<FileEdit>, Refusal>;
 
 /// Reads the calls of one part. `alone` is true if they are the whole answer: a text in any JSON may then be the edit.
 ///
@@ -57,7 +56,7 @@ pub(super) fn read(
     calls: &[RawCall],
     alone: bool,
     read_text: ReadText<'_>,
-    parsed: &mut ParsedAnswer<'_>,
+    parsed: &mut ParsedAnswer,
 ) -> Result<(), Refusal> {
     let mut found = FoundCalls::default();
     for call in calls {
@@ -95,7 +94,7 @@ pub(super) fn read(
 /// Calls of one part.
 #[derive(Default)]
 struct FoundCalls {
-    edits: Vec<FileEdit<'static>>,
+    edits: Vec<FileEdit>,
     /// Patches of calls.
     patches: Vec<String>,
     /// Texts in other JSON that begin as edits.

@@ -19,7 +19,6 @@ pub(super) fn answer_lines(text: &[u8]) -> Vec<TextLine<'_>> {
 }
 
 /// Position in the lines of an answer.
-#[derive(Debug)]
 pub(crate) struct LineCursor<'l, 'a> {
     lines: &'l [TextLine<'a>],
     /// Index of the next line.

@@ -25,7 +25,7 @@ use super::segment::{DiffFrame, Segment, SegmentKind};
 use super::title::{IsTracked, PathTitle};
 use super::{blocks, envelope, hunk, json, reasoning, unified};
 use crate::Refusal;
-use crate::budget::WorkBudget;
+use crate::context::WorkBudget;
 use crate::refusal::{ambiguous, malformed};
 use crate::text::{TextLine, excerpt, trim};
 
@@ -36,6 +36,7 @@ pub(super) struct Cut<'a> {
     pub segments: Vec<Segment<'a>>,
     /// Marks of unknown names in the prose.
     pub pair_marks: Vec<PairMark>,
+    pub is_tracked: IsTracked<'a>,
 }
 
 impl<'a> Cut<'a> {
@@ -77,15 +78,17 @@ impl<'a> Cut<'a> {
 ///
 /// # Errors
 /// Fails if the work exceeds the budget.
-pub(super) fn cut_answer<'a>(text: &'a [u8], is_tracked: IsTracked<'_>) -> Result<Cut<'a>, Refusal> {
+pub(super) fn cut_answer<'a>(text: &'a [u8], is_tracked: IsTracked<'a>) -> Result<Cut<'a>, Refusal> {
     let lines = answer_lines(text);
     let last_diff = (0..lines.len()).rfind(|at| begins_diff(&lines, *at)).unwrap_or(0);
     let mut walk = AnswerWalk {
-        lines,
-        is_tracked,
+        cut: Cut {
+            lines,
+            segments: Vec::new(),
+            pair_marks: Vec::new(),
+            is_tracked,
+        },
         budget: WorkBudget::for_bytes(text.len()),
-        segments: Vec::new(),
-        pair_marks: Vec::new(),
         fences: Vec::new(),
         ends: HashMap::new(),
         last_diff,
@@ -96,16 +99,12 @@ pub(super) fn cut_answer<'a>(text: &'a [u8], is_tracked: IsTracked<'_>) -> Resul
         applied_files: OnceCell::new(),
     };
     walk.read_string();
-    let mut at = walk.segments.last().map_or(0, |segment| segment.lines.end);
-    while at < walk.lines.len() {
+    let mut at = walk.cut.segments.last().map_or(0, |segment| segment.lines.end);
+    while at < walk.cut.lines.len() {
         at = walk.step_over(at)?;
     }
     walk.close_diff(at);
-    Ok(Cut {
-        lines: walk.lines,
-        segments: walk.segments,
-        pair_marks: walk.pair_marks,
-    })
+    Ok(walk.cut)
 }
 
 /// Budget for each line of a fence. It is more than one step, because several readers look at the line.
@@ -129,12 +128,10 @@ struct OpenDiff<'a> {
     frame: DiffFrame<'a>,
 }
 
-struct AnswerWalk<'l, 'a> {
-    lines: Vec<TextLine<'a>>,
-    is_tracked: IsTracked<'l>,
+struct AnswerWalk<'a> {
+    /// Answer as far as it is cut.
+    cut: Cut<'a>,
     budget: WorkBudget,
-    segments: Vec<Segment<'a>>,
-    pair_marks: Vec<PairMark>,
     /// Fences that are open at the current line, outermost first.
     fences: Vec<OpenFence<'a>>,
     /// Next closing line for fences of this mark and count. Without this cache, each of many nested fences would search
@@ -152,9 +149,9 @@ struct AnswerWalk<'l, 'a> {
     applied_files: OnceCell<HashSet<&'a [u8]>>,
 }
 
-impl<'a> AnswerWalk<'_, 'a> {
+impl<'a> AnswerWalk<'a> {
     fn text(&self, at: usize) -> Option<&'a [u8]> {
-        self.lines.get(at).map(|line| line.text)
+        self.cut.lines.get(at).map(|line| line.text)
     }
 
     /// Returns these bytes of a line. Empty if the line has fewer.
@@ -170,11 +167,11 @@ impl<'a> AnswerWalk<'_, 'a> {
     }
 
     fn add(&mut self, kind: SegmentKind<'a>, from: usize, to: usize, margin: &'a [u8]) -> usize {
-        let to = to.min(self.lines.len());
+        let to = to.min(self.cut.lines.len());
         // A part that is first in its fence is introduced by the sentence above the fence.
         let fence = self.fences.last().filter(|fence| !fence.has_text);
         let head = fence.map(|fence| fence.at);
-        self.segments.push(Segment {
+        self.cut.segments.push(Segment {
             kind,
             lines: from..to,
             head: head.unwrap_or(from).min(from),
@@ -226,12 +223,12 @@ impl<'a> AnswerWalk<'_, 'a> {
         };
         // A message belongs to the diff below it, so no message is sought below the last diff.
         if at < self.last_diff
-            && let Some(end) = message_end(&self.lines, at)
+            && let Some(end) = message_end(&self.cut.lines, at)
         {
             let is_mail = line.starts_with(b"From ");
             return Ok(self.push(SegmentKind::Message { is_mail }, at, end, b""));
         }
-        if let Some(read) = marks::read_calls(&self.lines, at, &mut self.marks) {
+        if let Some(read) = marks::read_calls(&self.cut.lines, at, &mut self.marks) {
             return self.at_calls(at, read);
         }
         let (margin, text) = split_margin(line);
@@ -243,7 +240,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         }
         // Inside a diff, an envelope with a margin is a context line of that diff.
         if (self.diff.is_none() || margin.is_empty()) && envelope::opens_envelope(text) {
-            let (begun, end) = envelope::envelope_end(&self.lines, at, margin);
+            let (begun, end) = envelope::envelope_end(&self.cut.lines, at, margin);
             return Ok(self.push(SegmentKind::Envelope { begun }, at, end, margin));
         }
         if self.fences.is_empty()
@@ -259,7 +256,7 @@ impl<'a> AnswerWalk<'_, 'a> {
             return Ok(self.at_mark(at, mark));
         }
         if self.fences.is_empty() {
-            self.pair_marks.extend(reasoning::pair_marks(line, at));
+            self.cut.pair_marks.extend(reasoning::pair_marks(line, at));
         } else if let (Some(fence), None, false) = (self.fences.last_mut(), &self.diff, trim(line).is_empty())
         {
             fence.has_text = true;
@@ -280,21 +277,21 @@ impl<'a> AnswerWalk<'_, 'a> {
     }
 
     fn at_block(&mut self, at: usize, length: usize) -> usize {
-        let (middle, end) = match blocks::find_clear_borders(&self.lines, at, length) {
+        let (middle, end) = match blocks::find_clear_borders(&self.cut.lines, at, length) {
             Ok(borders) => borders,
             Err(refusal) => return self.push_broken(refusal, at),
         };
         let creates = middle == at + 1;
         // A single word on a line is a path only if the file exists; a new file needs a clearer name.
-        let title = blocks::path_above(&self.lines, at, self.is_tracked);
+        let title = blocks::path_above(&self.cut.lines, at, self.cut.is_tracked);
         let title = title.filter(|title| title.is_certain || !creates);
         // Consecutive blocks edit one file, as long as nothing but fences is between them.
-        let title = title.or_else(|| match self.segments.last() {
+        let title = title.or_else(|| match self.cut.segments.last() {
             Some(Segment {
                 kind: SegmentKind::Block { title, .. },
                 lines,
                 ..
-            }) if blocks::only_fences(&self.lines, lines.end, at) => title.clone(),
+            }) if blocks::only_fences(&self.cut.lines, lines.end, at) => title.clone(),
             Some(_) | None => None,
         });
         let middle = middle - at;
@@ -303,14 +300,14 @@ impl<'a> AnswerWalk<'_, 'a> {
 
     /// Handles an answer that is one JSON string.
     fn read_string(&mut self) {
-        let Some(first) = self.lines.iter().position(|line| !trim(line.text).is_empty()) else {
+        let Some(first) = self.cut.lines.iter().position(|line| !trim(line.text).is_empty()) else {
             return;
         };
         if self.text(first).is_some_and(|line| trim(line).starts_with(b"\""))
-            && let Some(values) = json::read_all(&self.lines)
+            && let Some(values) = json::read_all(&self.cut.lines)
         {
             let calls = values.into_iter().map(RawCall::Value).collect();
-            self.push(SegmentKind::Calls(calls), first, self.lines.len(), b"");
+            self.push(SegmentKind::Calls(calls), first, self.cut.lines.len(), b"");
         }
     }
 
@@ -321,8 +318,8 @@ impl<'a> AnswerWalk<'_, 'a> {
             return None;
         }
         // A repair reads all of the answer, so it is tried once.
-        let read = json::read_value(&self.lines, at, from, !self.marks.is_repaired);
-        self.marks.is_repaired |= json::has_key_near(self.lines.get(at..).unwrap_or_default());
+        let read = json::read_value(&self.cut.lines, at, from, !self.marks.is_repaired);
+        self.marks.is_repaired |= json::has_key_near(self.cut.lines.get(at..).unwrap_or_default());
         match read {
             JsonRead::Value(value, end, behind) => {
                 let behind = std::str::from_utf8(self.text(end)?.get(behind..)?).ok()?;
@@ -336,14 +333,14 @@ impl<'a> AnswerWalk<'_, 'a> {
             JsonRead::Cut => {
                 // Of a list that was cut off, the calls inside are not all that was meant.
                 self.is_unfinished = true;
-                let rest = self.lines.get(at..).unwrap_or_default();
+                let rest = self.cut.lines.get(at..).unwrap_or_default();
                 let is_call = |segment: &Segment<'_>| matches!(segment.kind, SegmentKind::Calls(_));
-                let follows = self.segments.iter().any(is_call);
+                let follows = self.cut.segments.iter().any(is_call);
                 let cut = follows || rest.iter().any(|line| json::has_key(line.text));
                 cut.then(|| self.push_broken(marks::cut_call(), at))
             }
             JsonRead::Invalid => {
-                let broken = json::begins_edits(&self.lines, at);
+                let broken = json::begins_edits(&self.cut.lines, at);
                 broken.then(|| self.push_broken(json::broken_edits(), at))
             }
         }
@@ -354,9 +351,9 @@ impl<'a> AnswerWalk<'_, 'a> {
         let text = line.get(margin.len()..)?;
         let next = self.text(at + 1).and_then(|next| next.strip_prefix(margin));
         // A diff begins. Its first hunk may have no `@@` line; then its lines follow the names directly.
-        let old = text.starts_with(b"--- ") && next.is_some_and(|next| next.starts_with(b"+++ "));
-        let new = text.starts_with(b"+++ ") && next.is_some_and(|next| next.starts_with(b"@@"));
-        if text.starts_with(b"diff --git ") || old || new {
+        let is_named = unified::begins_names(text, next);
+        if text.starts_with(b"diff --git ") || is_named {
+            let old = is_named && text.starts_with(b"--- ");
             self.open_diff(at, margin, None);
             let implicit = old.then(|| self.text(at + 2)?.strip_prefix(margin)).flatten();
             let marked = implicit.is_some_and(|line| matches!(line.first(), Some(b' ' | b'+' | b'-')));
@@ -386,31 +383,30 @@ impl<'a> AnswerWalk<'_, 'a> {
 
     /// Returns the line after a hunk.
     fn skip_hunk(&mut self, from: usize, margin: &'a [u8], header: &'a [u8]) -> usize {
-        let mut cursor = LineCursor::new(&self.lines, margin);
+        let mut cursor = LineCursor::new(&self.cut.lines, margin);
         cursor.at = from;
         let around = hunk::HunkSurroundings {
             in_fence: !self.fences.is_empty(),
-            after_git_line: false,
-            crlf_transport: false,
+            ..hunk::HunkSurroundings::default()
         };
         let (stated, _) = hunk::parse_header(header).unwrap_or_default();
-        let (end, _) = hunk::body_extent(&cursor, stated, around);
+        let (end, _) = cursor.body_extent(stated, around);
         // A line without a mark may have lost it, or begin a search/replace block.
         let begins_block = |at: &usize| {
             let marked = cursor
                 .line(*at)
                 .is_some_and(|line| matches!(line.first(), None | Some(b' ' | b'+' | b'-' | b'\\')));
-            !marked && blocks::block_end(&self.lines, *at).is_some()
+            !marked && blocks::block_end(&self.cut.lines, *at).is_some()
         };
         (from..end).find(begins_block).unwrap_or(end).max(from)
     }
 
     /// Handles a mark of reasoning. Returns the line to continue with: the one behind the mark, whose rest is read again.
     fn at_mark(&mut self, at: usize, mark: ReasoningMark) -> usize {
-        let limit = self.fences.last().map_or(self.lines.len(), |fence| fence.end);
+        let limit = self.fences.last().map_or(self.cut.lines.len(), |fence| fence.end);
         match mark.kind {
             MarkKind::Opens(ends) => {
-                let (lines, state) = (&self.lines, &mut self.marks);
+                let (lines, state) = (&self.cut.lines, &mut self.marks);
                 let mut barren = 0;
                 let edit_end = |at: usize| match marks::read_calls(lines, at, state) {
                     Some(read) => read.ok().map(|(_, last, behind)| (last, behind)),
@@ -440,14 +436,14 @@ impl<'a> AnswerWalk<'_, 'a> {
                 self.close_diff(at);
                 let before = self.part_of(at, ..mark.place.start);
                 let is_word = before.ends_with(b" ") && !trim(before).is_empty();
-                let may_edit = self.segments.iter().any(|segment| segment.kind.may_edit());
+                let may_edit = self.cut.segments.iter().any(|segment| segment.kind.may_edit());
                 if self.fences.is_empty() && !(is_word && may_edit) {
                     // The server removed the opening mark.
-                    for segment in self.segments.iter_mut().skip(self.drafts) {
+                    for segment in self.cut.segments.iter_mut().skip(self.drafts) {
                         segment.kind = SegmentKind::Reasoning;
                     }
-                    self.drafts = self.segments.len();
-                    self.pair_marks.clear();
+                    self.drafts = self.cut.segments.len();
+                    self.cut.pair_marks.clear();
                 } else if may_edit {
                     let message = "a mark that ends reasoning is below edits, in a fence or a sentence: they may be a draft";
                     self.push_broken(ambiguous(message), at);
@@ -473,7 +469,7 @@ impl<'a> AnswerWalk<'_, 'a> {
 
     /// Removes the first bytes of a line.
     fn cut_line(&mut self, at: usize, bytes: usize) {
-        if let Some(line) = self.lines.get_mut(at) {
+        if let Some(line) = self.cut.lines.get_mut(at) {
             line.text = line.text.get(bytes..).unwrap_or_default();
             line.full = line.full.get(bytes..).unwrap_or_default();
         }

@@ -2,8 +2,6 @@
 //!
 //! Owns: the envelope. Never: takes the first of two places, as other readers of this dialect do.
 
-use std::borrow::Cow;
-
 use super::cursor::{LineCursor, parse_fence};
 use super::hunk::{parse_header, push_line};
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer};
@@ -19,12 +17,12 @@ const END: &[u8] = b"*** End Patch";
 ///
 /// # Errors
 /// Fails with `malformed` if the envelope was cut off or has a line that belongs to no file.
-pub(super) fn read<'a>(
-    lines: &[TextLine<'a>],
-    margin: &'a [u8],
+pub(super) fn read(
+    lines: &[TextLine<'_>],
+    margin: &[u8],
     begun: bool,
     at_end: bool,
-    parsed: &mut ParsedAnswer<'a>,
+    parsed: &mut ParsedAnswer,
 ) -> Result<(), Refusal> {
     let mut cursor = LineCursor::new(lines, margin);
     cursor.at = usize::from(begun);
@@ -52,13 +50,9 @@ pub(super) fn envelope_end(lines: &[TextLine<'_>], at: usize, margin: &[u8]) -> 
     let begun = lines.get(at).is_some_and(|line| text(line) == BEGIN);
     let rest = lines.get(at + 1..).unwrap_or_default();
     let ends = |line: &TextLine<'_>| text(line) == END || parse_fence(line.text).is_some();
-    match rest.iter().position(ends) {
-        Some(count) => {
-            let is_end = rest.get(count).is_some_and(|line| text(line) == END);
-            (begun, at + 1 + count + usize::from(is_end))
-        }
-        None => (begun, lines.len()),
-    }
+    let count = rest.iter().position(ends).unwrap_or(rest.len());
+    let is_end = rest.get(count).is_some_and(|line| text(line) == END);
+    (begun, at + 1 + count + usize::from(is_end))
 }
 
 /// Returns the line after the envelope that begins here. Returns `None` if no complete envelope does. `barren` is the line before which no
@@ -82,7 +76,7 @@ pub(super) fn opens_envelope(text: &[u8]) -> bool {
 }
 
 /// Refuses an answer without an end line that ends in a changed line without a line ending: it may have been cut off.
-fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer<'_>) -> Result<(), Refusal> {
+fn check_cut(cursor: &LineCursor<'_, '_>, parsed: &ParsedAnswer) -> Result<(), Refusal> {
     let last = parsed.files.last().and_then(|edit| edit.hunks().last());
     let line = last.and_then(|hunk| hunk.lines.last());
     let changes = line.is_some_and(|line| line.mark != LineMark::Context);
@@ -105,11 +99,11 @@ fn file_line(line: &[u8]) -> Option<(&'static str, &[u8])> {
 
 /// Reads up to the end line; without a begin line up to a fence or the end of the answer. `fenced` is true if a fence ends
 /// the lines.
-fn read_envelope<'a>(
-    cursor: &mut LineCursor<'_, 'a>,
+fn read_envelope(
+    cursor: &mut LineCursor<'_, '_>,
     begun: bool,
     fenced: bool,
-    parsed: &mut ParsedAnswer<'a>,
+    parsed: &mut ParsedAnswer,
 ) -> Result<(), Refusal> {
     let first = parsed.files.len();
     while let Some(line) = cursor.line(cursor.at) {
@@ -124,11 +118,13 @@ fn read_envelope<'a>(
         } else {
             return Ok(());
         }
-        if is_end && parsed.files.len() == first {
-            return Err(malformed("the patch is empty"));
-        }
         if is_end {
-            return Ok(());
+            let is_empty = parsed.files.len() == first;
+            return if is_empty {
+                Err(malformed("the patch is empty"))
+            } else {
+                Ok(())
+            };
         }
     }
     // The fence is closed, so nothing was cut off, with or without the end line.
@@ -139,7 +135,7 @@ fn read_envelope<'a>(
     Ok(())
 }
 
-fn read_file<'a>(cursor: &mut LineCursor<'_, 'a>, verb: &str, path: &[u8]) -> Result<FileEdit<'a>, Refusal> {
+fn read_file(cursor: &mut LineCursor<'_, '_>, verb: &str, path: &[u8]) -> Result<FileEdit, Refusal> {
     let mut edit = FileEdit::of_path(Dialect::PatchEnvelope, path);
     match verb {
         "Add" => {
@@ -174,7 +170,7 @@ fn ends_body(line: &[u8]) -> bool {
     line.starts_with(b"*** ") || parse_fence(line).is_some()
 }
 
-fn read_added_file<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Hunk<'a>, Refusal> {
+fn read_added_file(cursor: &mut LineCursor<'_, '_>) -> Result<Hunk, Refusal> {
     let mut hunk = Hunk::default();
     while let Some(line) = cursor.line(cursor.at) {
         if line.is_empty() {
@@ -198,8 +194,8 @@ fn read_added_file<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Hunk<'a>, Refu
     Ok(hunk)
 }
 
-fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refusal> {
-    let mut hunks: Vec<Hunk<'a>> = Vec::new();
+fn read_hunks(cursor: &mut LineCursor<'_, '_>) -> Result<Vec<Hunk>, Refusal> {
+    let mut hunks: Vec<Hunk> = Vec::new();
     let mut open = Hunk::default();
     // Number of empty lines without a mark at the end of the open hunk.
     let mut gap = 0;
@@ -218,7 +214,7 @@ fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refu
             close_hunk(&mut open, std::mem::take(&mut gap), &mut hunks);
             open.stated = stated;
             if !anchor.is_empty() {
-                open.anchors.push(Cow::Borrowed(anchor));
+                open.anchors.push(anchor.to_vec());
             }
             continue;
         }
@@ -235,7 +231,7 @@ fn read_hunks<'a>(cursor: &mut LineCursor<'_, 'a>) -> Result<Vec<Hunk<'a>>, Refu
 
 /// Ends a hunk and stores it. A header line without a body becomes an anchor of the next hunk. The last `gap` lines are a
 /// gap in the text above the next header, and not context.
-fn close_hunk<'a>(open: &mut Hunk<'a>, gap: usize, hunks: &mut Vec<Hunk<'a>>) {
+fn close_hunk(open: &mut Hunk, gap: usize, hunks: &mut Vec<Hunk>) {
     open.lines.truncate(open.lines.len() - gap);
     if !open.lines.is_empty() {
         hunks.push(std::mem::take(open));

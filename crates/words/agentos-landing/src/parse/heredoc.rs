@@ -7,27 +7,14 @@ use super::block::begins_edit;
 use super::model::{FileClaim, FileEdit, HunkLine};
 use crate::text::{TextLine, begins_as, contains, is_in, trim};
 
-/// Script that writes files.
-#[derive(Debug)]
-pub(super) enum ShellScript<'a> {
-    /// Script that does nothing but write these files.
-    Files(Vec<FileEdit<'a>>),
-    /// Script that writes a file in a way that cannot be read.
-    Unread,
-}
-
-/// Reads a script in a fence of this kind. Returns `None` for another fence, and for a script that writes no file.
-pub(super) fn read_script<'a>(kind: &[u8], body: &[TextLine<'a>]) -> Option<ShellScript<'a>> {
+/// Reads a script in a fence of this kind. Returns the files if it does nothing but write them, and none if it writes a file
+/// in a way that cannot be read. Returns `None` for another fence, and for a script that writes no file.
+pub(super) fn read_script(kind: &[u8], body: &[TextLine<'_>]) -> Option<Vec<FileEdit>> {
     if !is_in("bash,sh,shell,zsh", kind) {
         return None;
     }
-    match written_files(body) {
-        Some(files) => Some(ShellScript::Files(files)),
-        None => body
-            .iter()
-            .any(|line| writes_file(trim(line.text)))
-            .then_some(ShellScript::Unread),
-    }
+    let writes = || body.iter().any(|line| writes_file(trim(line.text)));
+    written_files(body).or_else(|| writes().then(Vec::new))
 }
 
 /// Returns true for `cat > file <<EOF` and `tee file <<EOF`, and for commands that change files of the repository.
@@ -38,7 +25,7 @@ fn writes_file(text: &[u8]) -> bool {
 }
 
 /// Returns the files of a script that only writes them. Returns `None` for a script with any other command.
-fn written_files<'a>(lines: &[TextLine<'a>]) -> Option<Vec<FileEdit<'a>>> {
+fn written_files(lines: &[TextLine<'_>]) -> Option<Vec<FileEdit>> {
     // These commands change nothing that the files do not state by themselves. Any other makes the result depend on
     // running it.
     let mut files = Vec::new();
@@ -57,11 +44,8 @@ fn written_files<'a>(lines: &[TextLine<'a>]) -> Option<Vec<FileEdit<'a>>> {
         let first = body.iter().find(|line| !trim(line.text).is_empty())?;
         // A patch that is written to a file may be that file, or the change itself.
         let path = written_path(&command).filter(|_| !begins_edit(first.text))?;
-        files.push(FileEdit::of_whole_file(
-            HunkLine::added(body),
-            path.as_bytes(),
-            FileClaim::Call,
-        ));
+        let lines = HunkLine::added(body);
+        files.push(FileEdit::of_whole_file(lines, path.as_bytes(), FileClaim::Call));
         at += body.len() + 1;
     }
     (!files.is_empty()).then_some(files)

@@ -13,8 +13,6 @@
 //! | reached, then only empty lines or prose | goes on | at the counts |
 //! | reached earlier or never | ends | at the structure, without trailing empty lines; `wrong-count` is reported |
 
-use std::borrow::Cow;
-
 use super::cursor::{LineCursor, parse_fence};
 use super::model::{HeaderName, Hunk, HunkLine, LineMark, StatedLines, missing_mark, new_repair};
 use super::name::{header_name, same_file};
@@ -26,23 +24,14 @@ pub(crate) fn parse_header(line: &[u8]) -> Option<(StatedLines, &[u8])> {
     let rest = line.strip_prefix(b"@@")?;
     // git's combined diffs write `@@@`.
     let rest = rest.strip_prefix(b"@").unwrap_or(rest);
-    let (numbers, section) = split_at_marks(rest);
-    let stated = numbers.map(parse_numbers).unwrap_or_default();
-    let section = match numbers {
-        // `@@ fn one() { @@`: a heading is where git writes the numbers.
-        Some(inner) if stated == StatedLines::default() && trim(section).is_empty() => inner,
-        Some(_) => section,
-        None => rest,
+    let Some(at) = rest.windows(2).position(|pair| pair == b"@@") else {
+        return Some((StatedLines::default(), trim(rest)));
     };
-    Some((stated, trim(section)))
-}
-
-/// Splits at the closing `@@`. The numbers are `None` if there is no closing mark.
-fn split_at_marks(rest: &[u8]) -> (Option<&[u8]>, &[u8]) {
-    match rest.windows(2).position(|pair| pair == b"@@") {
-        Some(at) => (rest.get(..at), rest.get(at + 2..).unwrap_or_default()),
-        None => (None, rest),
-    }
+    let (inner, section) = (rest.get(..at)?, rest.get(at + 2..)?);
+    let stated = parse_numbers(inner);
+    // `@@ fn one() { @@`: a heading is where git writes the numbers.
+    let is_heading = stated == StatedLines::default() && trim(section).is_empty();
+    Some((stated, trim(if is_heading { inner } else { section })))
 }
 
 fn parse_numbers(text: &[u8]) -> StatedLines {
@@ -123,12 +112,10 @@ impl LineCount {
     /// Counts a line of a body.
     pub(crate) fn add_line(&mut self, line: &[u8]) {
         let kind = classify_line(line);
-        if !matches!(kind, BodyLine::NoNewline | BodyLine::Marked(LineMark::Add, _)) {
-            self.old += 1;
-        }
-        if !matches!(kind, BodyLine::NoNewline | BodyLine::Marked(LineMark::Remove, _)) {
-            self.new += 1;
-        }
+        let is_not = |mark| !matches!(kind, BodyLine::Marked(other, _) if other == mark);
+        let counts = !matches!(kind, BodyLine::NoNewline);
+        self.old += u64::from(counts && is_not(LineMark::Add));
+        self.new += u64::from(counts && is_not(LineMark::Remove));
     }
 
     /// Returns true if these are the numbers that the header of the hunk states.
@@ -138,7 +125,7 @@ impl LineCount {
 }
 
 /// Facts about the text around a hunk.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct HunkSurroundings {
     /// True if the hunk is in a code fence, so no prose follows it.
     pub in_fence: bool,
@@ -150,49 +137,185 @@ pub(crate) struct HunkSurroundings {
     pub crlf_transport: bool,
 }
 
-/// Reads the body below the header line `cursor.at - 1` and moves past it.
-pub(crate) fn read_body<'a>(
-    cursor: &mut LineCursor<'_, 'a>,
-    stated: StatedLines,
-    around: HunkSurroundings,
-) -> Hunk<'a> {
-    let start = cursor.at;
-    // `end` is the end by structure, `full` the end by counts, `cut` the one that is used.
-    let (end, full) = body_extent(cursor, stated, around);
-    let mut hunk = Hunk {
-        stated,
-        marked: true,
-        ..Hunk::default()
-    };
-    let cut = match full {
-        Some(full) if rest_is_prose(cursor, full, end, around.in_fence) => full,
-        _ => without_trailing_empty(cursor, start, end),
-    };
-    if let (Some(old), Some(new)) = (stated.old_count, stated.new_count)
-        && full != Some(cut)
-    {
-        hunk.repairs.push(new_repair(
-            "wrong-count",
-            format!("the header counts {old} old and {new} new lines; the hunk has other numbers"),
-        ));
+impl LineCursor<'_, '_> {
+    /// Reads the body below the header line `self.at - 1` and moves past it.
+    pub(crate) fn read_body(&mut self, stated: StatedLines, around: HunkSurroundings) -> Hunk {
+        let start = self.at;
+        // `end` is the end by structure, `full` the end by counts, `cut` the one that is used.
+        let (end, full) = self.body_extent(stated, around);
+        let mut hunk = Hunk {
+            stated,
+            marked: true,
+            ..Hunk::default()
+        };
+        let cut = match full {
+            Some(full) if self.rest_is_prose(full, end, around.in_fence) => full,
+            _ => self.without_trailing_empty(start, end),
+        };
+        if let (Some(old), Some(new)) = (stated.old_count, stated.new_count)
+            && full != Some(cut)
+        {
+            hunk.repairs.push(new_repair(
+                "wrong-count",
+                format!("the header counts {old} old and {new} new lines; the hunk has other numbers"),
+            ));
+        }
+        let signed = |line: &[u8]| self.is_signature(end, line);
+        // `--` may be a mail signature, or a removed line with the text `-`. It is read as a signature. The line is kept as a
+        // possible continuation: if the file has it at this place, the hunk is refused as ambiguous.
+        if full != Some(cut) && self.line(end).is_some_and(signed) {
+            hunk.continuation.push(b"-".to_vec());
+        }
+        for index in start..cut {
+            let Some(line) = self.line(index) else { break };
+            let cr = self.ends_in_cr(index) && !around.crlf_transport;
+            push_line(&mut hunk, line, cr);
+        }
+        self.at = end;
+        hunk
     }
-    let signed = |line: &[u8]| is_signature(cursor, end, line);
-    // `--` may be a mail signature, or a removed line with the text `-`. It is read as a signature. The line is kept as a
-    // possible continuation: if the file has it at this place, the hunk is refused as ambiguous.
-    if full != Some(cut) && cursor.line(end).is_some_and(signed) {
-        hunk.continuation.push(Cow::Borrowed(b"-"));
+
+    /// Returns the end of the body that begins at the self by structure, and by the stated counts. The second is `None` if
+    /// the counts are not reached.
+    pub(super) fn body_extent(
+        &self,
+        stated: StatedLines,
+        around: HunkSurroundings,
+    ) -> (usize, Option<usize>) {
+        let counted_end = self.counted_end(stated, around);
+        let mut count = LineCount::default();
+        let mut full = None;
+        let mut index = self.at;
+        while let Some(line) = self.line(index) {
+            if full.is_none() && !is_no_newline(line) && count.is_stated(stated) && index > self.at {
+                full = Some(index);
+            }
+            let inside = counted_end.is_some_and(|end| index < end);
+            // Lines before the counted end are body lines even if they look like a header.
+            if !inside && self.ends_body(index, line, around, full.is_some()) {
+                break;
+            }
+            count.add_line(line);
+            index += 1;
+        }
+        if full.is_none() && count.is_stated(stated) {
+            full = Some(index);
+        }
+        (index, full)
     }
-    for index in start..cut {
-        let Some(line) = cursor.line(index) else { break };
-        let cr = cursor.ends_in_cr(index) && !around.crlf_transport;
-        push_line(&mut hunk, line, cr);
+
+    /// Returns the end of the body by the counts alone, if they are credible: every line before it has a mark, and another
+    /// part begins there. Returns `None` otherwise. A line without a mark, such as the next `@@`, ends the search.
+    fn counted_end(&self, stated: StatedLines, around: HunkSurroundings) -> Option<usize> {
+        // Without counts there is no such end, and searching for it below each of many headers would take quadratic time.
+        let (Some(_), Some(_)) = (stated.old_count, stated.new_count) else {
+            return None;
+        };
+        let mut count = LineCount::default();
+        let mut index = self.at;
+        while !count.is_stated(stated) {
+            let line = self.line(index)?;
+            if matches!(classify_line(line), BodyLine::Unmarked(_)) {
+                return None;
+            }
+            count.add_line(line);
+            index += 1;
+        }
+        while self.line(index).is_some_and(is_no_newline) {
+            index += 1;
+        }
+        let clean = self.line(index).is_none_or(|line| {
+            line.is_empty()
+                || line.starts_with(b"@@")
+                || is_header(line)
+                || parse_fence(line).is_some()
+                || (!around.after_git_line && self.begins_file(index))
+                || self.is_signature(index, line)
+        });
+        clean.then_some(index)
     }
-    cursor.at = end;
-    hunk
+
+    /// Returns true if this line is not part of the body any more. `full` is true if the counts were reached before it.
+    fn ends_body(&self, index: usize, line: &[u8], around: HunkSurroundings, full: bool) -> bool {
+        match line.first() {
+            None | Some(b' ' | b'+') => false,
+            Some(b'\\') if is_no_newline(line) => false,
+            Some(b'-') => {
+                (!around.after_git_line && self.begins_file(index)) || self.is_signature(index, line)
+            }
+            Some(b'@') if line.starts_with(b"@@") => true,
+            Some(b'`' | b'~') if parse_fence(line).is_some() => true,
+            Some(_) if around.in_fence => is_header(line),
+            // `</`: some models wrap the diff in tags.
+            Some(_) => is_header(line) || full || line.starts_with(b"</") || self.begins_prose(index),
+        }
+    }
+
+    /// Returns true if prose begins at this line. That needs an empty line above it: a line directly below the body is part
+    /// of the body and lost its mark.
+    fn begins_prose(&self, index: usize) -> bool {
+        index == self.at || self.line(index - 1).is_none_or(|above| trim(above).is_empty())
+    }
+
+    /// Returns true if `--- x` and `+++ y` inside a body are certainly the header of the next file: a hunk follows, or both
+    /// name one file, and by a path or `/dev/null`. Otherwise they are a removed and an added line.
+    pub(crate) fn begins_file(&self, index: usize) -> bool {
+        let Some((old, new)) = self.header_names(index) else {
+            return false;
+        };
+        let hunk_follows = self.line(index + 2).is_some_and(|line| line.starts_with(b"@@"));
+        let is_path = || old.written().is_none_or(|old| old.contains(&b'/')) || new == HeaderName::Nothing;
+        // Both names are of one file, which may be created or deleted.
+        let one_file = || match (old.written(), new.written()) {
+            (Some(old), Some(new)) => same_file(old, new),
+            (old, new) => old.is_some() || new.is_some(),
+        };
+        hunk_follows || (one_file() && is_path())
+    }
+
+    /// Returns the two names of a header that begins here. Returns `None` if none does.
+    fn header_names(&self, index: usize) -> Option<(HeaderName, HeaderName)> {
+        let old = self.line(index)?.strip_prefix(b"--- ").and_then(header_name)?;
+        let new = self
+            .line(index + 1)?
+            .strip_prefix(b"+++ ")
+            .and_then(header_name)?;
+        (old != HeaderName::Unstated && new != HeaderName::Unstated).then_some((old, new))
+    }
+
+    /// Returns true for the `-- ` line that ends a mail of `git format-patch`: the last line, or one above git's version.
+    fn is_signature(&self, index: usize, line: &[u8]) -> bool {
+        if trim_end(line) != b"--" {
+            return false;
+        }
+        match self.line(index + 1) {
+            None => true,
+            Some(next) => next.first().is_some_and(u8::is_ascii_digit) && next.contains(&b'.'),
+        }
+    }
+
+    /// Returns true if only empty lines, or a Markdown list or rule as prose, follow the line `full` at which the counts are reached. In
+    /// a fence there is no prose.
+    fn rest_is_prose(&self, full: usize, end: usize, in_fence: bool) -> bool {
+        let rest = || (full..end).filter_map(|index| self.line(index));
+        if rest().all(<[u8]>::is_empty) {
+            return true;
+        }
+        !in_fence
+            && self.line(full).is_some_and(<[u8]>::is_empty)
+            && rest().all(|line| line.is_empty() || is_bullet(line) || is_rule(line))
+    }
+
+    /// Returns the end of a body without the empty lines at its end. They are usually a gap in the text. If they were context
+    /// lines, the hunk only matches more places without them, and a hunk that matches several places is refused.
+    fn without_trailing_empty(&self, start: usize, end: usize) -> usize {
+        let is_empty = |index: &usize| self.line(*index).is_some_and(<[u8]>::is_empty);
+        end - (start..end).rev().take_while(is_empty).count()
+    }
 }
 
 /// Adds a line of a body to a hunk. `cr` is true if its carriage return is content.
-pub(super) fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
+pub(super) fn push_line(hunk: &mut Hunk, line: &[u8], cr: bool) {
     let (mark, text) = match classify_line(line) {
         BodyLine::Marked(mark, text) => (mark, text),
         BodyLine::Empty => (LineMark::Context, line),
@@ -208,7 +331,7 @@ pub(super) fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
                 last.no_newline = true;
                 if std::mem::take(&mut last.cr) {
                     // No line feed follows in the file, so the carriage return is content.
-                    last.text.to_mut().push(b'\r');
+                    last.text.push(b'\r');
                 }
             }
             return;
@@ -220,151 +343,11 @@ pub(super) fn push_line<'a>(hunk: &mut Hunk<'a>, line: &'a [u8], cr: bool) {
     });
 }
 
-/// Returns the end of the body that begins at the cursor by structure, and by the stated counts. The second is `None` if
-/// the counts are not reached.
-pub(super) fn body_extent(
-    cursor: &LineCursor<'_, '_>,
-    stated: StatedLines,
-    around: HunkSurroundings,
-) -> (usize, Option<usize>) {
-    let counted_end = counted_end(cursor, stated, around);
-    let mut count = LineCount::default();
-    let mut full = None;
-    let mut index = cursor.at;
-    while let Some(line) = cursor.line(index) {
-        if full.is_none() && !is_no_newline(line) && count.is_stated(stated) && index > cursor.at {
-            full = Some(index);
-        }
-        let inside = counted_end.is_some_and(|end| index < end);
-        // Lines before the counted end are body lines even if they look like a header.
-        if !inside && ends_body(cursor, index, line, around, full.is_some()) {
-            break;
-        }
-        count.add_line(line);
-        index += 1;
-    }
-    if full.is_none() && count.is_stated(stated) {
-        full = Some(index);
-    }
-    (index, full)
-}
-
-/// Returns the end of the body by the counts alone, if they are credible: every line before it has a mark, and another
-/// part begins there. Returns `None` otherwise. A line without a mark, such as the next `@@`, ends the search.
-fn counted_end(cursor: &LineCursor<'_, '_>, stated: StatedLines, around: HunkSurroundings) -> Option<usize> {
-    // Without counts there is no such end, and searching for it below each of many headers would take quadratic time.
-    let (Some(_), Some(_)) = (stated.old_count, stated.new_count) else {
-        return None;
-    };
-    let mut count = LineCount::default();
-    let mut index = cursor.at;
-    while !count.is_stated(stated) {
-        let line = cursor.line(index)?;
-        if matches!(classify_line(line), BodyLine::Unmarked(_)) {
-            return None;
-        }
-        count.add_line(line);
-        index += 1;
-    }
-    while cursor.line(index).is_some_and(is_no_newline) {
-        index += 1;
-    }
-    let clean = cursor.line(index).is_none_or(|line| {
-        line.is_empty()
-            || line.starts_with(b"@@")
-            || is_header(line)
-            || parse_fence(line).is_some()
-            || (!around.after_git_line && begins_file(cursor, index))
-            || is_signature(cursor, index, line)
-    });
-    clean.then_some(index)
-}
-
-/// Returns true if this line is not part of the body any more. `full` is true if the counts were reached before it.
-fn ends_body(
-    cursor: &LineCursor<'_, '_>,
-    index: usize,
-    line: &[u8],
-    around: HunkSurroundings,
-    full: bool,
-) -> bool {
-    match line.first() {
-        None | Some(b' ' | b'+') => false,
-        Some(b'\\') if is_no_newline(line) => false,
-        Some(b'-') => {
-            (!around.after_git_line && begins_file(cursor, index)) || is_signature(cursor, index, line)
-        }
-        Some(b'@') if line.starts_with(b"@@") => true,
-        Some(b'`' | b'~') if parse_fence(line).is_some() => true,
-        Some(_) if around.in_fence => is_header(line),
-        // `</`: some models wrap the diff in tags.
-        Some(_) => is_header(line) || full || line.starts_with(b"</") || begins_prose(cursor, index),
-    }
-}
-
-/// Returns true if prose begins at this line. That needs an empty line above it: a line directly below the body is part
-/// of the body and lost its mark.
-fn begins_prose(cursor: &LineCursor<'_, '_>, index: usize) -> bool {
-    index == cursor.at || cursor.line(index - 1).is_none_or(|above| trim(above).is_empty())
-}
-
 /// Returns true for a line that begins or belongs to another part of the answer.
 fn is_header(line: &[u8]) -> bool {
     const STARTS: &str = "diff --git ;diff -;diff a/;index ;Index: ;new file mode ;deleted file mode ;old mode ;new mode ;\
         rename from ;rename to ;similarity index ;*** ;Binary files ";
     begins_as(STARTS, line)
-}
-
-/// Returns true if `--- x` and `+++ y` inside a body are certainly the header of the next file: a hunk follows, or both
-/// name one file, and by a path or `/dev/null`. Otherwise they are a removed and an added line.
-pub(crate) fn begins_file(cursor: &LineCursor<'_, '_>, index: usize) -> bool {
-    let Some((old, new)) = header_names(cursor, index) else {
-        return false;
-    };
-    let hunk_follows = cursor.line(index + 2).is_some_and(|line| line.starts_with(b"@@"));
-    let is_path = || old.written().is_none_or(|old| old.contains(&b'/')) || new == HeaderName::Nothing;
-    hunk_follows || (one_file(&old, &new) && is_path())
-}
-
-/// Returns the two names of a header that begins here. Returns `None` if none does.
-fn header_names(cursor: &LineCursor<'_, '_>, index: usize) -> Option<(HeaderName, HeaderName)> {
-    let old = cursor.line(index)?.strip_prefix(b"--- ").and_then(header_name)?;
-    let new = cursor
-        .line(index + 1)?
-        .strip_prefix(b"+++ ")
-        .and_then(header_name)?;
-    (old != HeaderName::Unstated && new != HeaderName::Unstated).then_some((old, new))
-}
-
-/// Returns true if both names, of which none is missing, are of one file, which may be created or deleted.
-fn one_file(old: &HeaderName, new: &HeaderName) -> bool {
-    match (old.written(), new.written()) {
-        (Some(old), Some(new)) => same_file(old, new),
-        (old, new) => old.is_some() || new.is_some(),
-    }
-}
-
-/// Returns true for the `-- ` line that ends a mail of `git format-patch`: the last line, or one above git's version.
-fn is_signature(cursor: &LineCursor<'_, '_>, index: usize, line: &[u8]) -> bool {
-    if trim_end(line) != b"--" {
-        return false;
-    }
-    match cursor.line(index + 1) {
-        None => true,
-        Some(next) => next.first().is_some_and(u8::is_ascii_digit) && next.contains(&b'.'),
-    }
-}
-
-/// Returns true if only empty lines, or a Markdown list or rule as prose, follow the line `full` at which the counts are reached. In
-/// a fence there is no prose.
-fn rest_is_prose(cursor: &LineCursor<'_, '_>, full: usize, end: usize, in_fence: bool) -> bool {
-    let rest = || (full..end).filter_map(|index| cursor.line(index));
-    if rest().all(<[u8]>::is_empty) {
-        return true;
-    }
-    !in_fence
-        && cursor.line(full).is_some_and(<[u8]>::is_empty)
-        && rest().all(|line| line.is_empty() || is_bullet(line) || is_rule(line))
 }
 
 /// Returns true for a line of dashes alone, as a rule in Markdown.
@@ -375,11 +358,4 @@ pub(crate) fn is_rule(line: &[u8]) -> bool {
 /// Returns true for `- a sentence`, as in a Markdown list.
 pub(crate) fn is_bullet(line: &[u8]) -> bool {
     matches!(line, [b'-' | b'+', b' ', next, ..] if !next.is_ascii_whitespace())
-}
-
-/// Returns the end of a body without the empty lines at its end. They are usually a gap in the text. If they were context
-/// lines, the hunk only matches more places without them, and a hunk that matches several places is refused.
-fn without_trailing_empty(cursor: &LineCursor<'_, '_>, start: usize, end: usize) -> usize {
-    let is_empty = |index: &usize| cursor.line(*index).is_some_and(<[u8]>::is_empty);
-    end - (start..end).rev().take_while(is_empty).count()
 }

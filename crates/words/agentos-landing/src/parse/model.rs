@@ -2,9 +2,10 @@
 //!
 //! Owns: the shapes. Never: knows the base.
 
-use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 
 use crate::binary::BinaryData;
+use crate::compare::line_edits;
 use crate::text::TextLine;
 use crate::{Dialect, Repair};
 
@@ -20,12 +21,12 @@ pub(crate) enum LineMark {
 }
 
 /// Line of a hunk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HunkLine<'a> {
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct HunkLine {
     /// Mark of the line.
     pub mark: LineMark,
     /// Text without the line ending.
-    pub text: Cow<'a, [u8]>,
+    pub text: Vec<u8>,
     /// True if the answer has a carriage return before the line feed.
     pub cr: bool,
     /// True if `\ No newline at end of file` follows.
@@ -42,15 +43,15 @@ impl HeaderName {
     }
 }
 
-impl<'a> HunkLine<'a> {
+impl HunkLine {
     /// Returns added lines with these texts.
-    pub(crate) fn added(lines: &[TextLine<'a>]) -> Vec<Self> {
+    pub(crate) fn added(lines: &[TextLine<'_>]) -> Vec<Self> {
         let lines = lines.iter().map(|line| Self::new(LineMark::Add, line.text));
         lines.collect()
     }
 
     /// Creates a line whose ending says nothing.
-    pub(crate) fn new(mark: LineMark, text: impl Into<Cow<'a, [u8]>>) -> Self {
+    pub(crate) fn new(mark: LineMark, text: impl Into<Vec<u8>>) -> Self {
         Self {
             mark,
             text: text.into(),
@@ -71,7 +72,7 @@ impl<'a> HunkLine<'a> {
 }
 
 /// Numbers of a hunk header. Each is `None` if the header does not state it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) struct StatedLines {
     /// First old line; 1 is the first of the file.
     pub old_start: Option<u64>,
@@ -91,7 +92,7 @@ impl StatedLines {
 }
 
 /// Search text and its replacement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TextReplacement {
     /// Text that the file has, maybe as a part of a line.
     pub search: String,
@@ -102,7 +103,7 @@ pub(crate) struct TextReplacement {
 }
 
 /// Number of places of a text that is replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum PlaceCount {
     /// The text has one place.
     One,
@@ -113,7 +114,7 @@ pub(crate) enum PlaceCount {
 }
 
 /// Claim by which a block is a whole file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) enum FileClaim {
     /// A call of a tool that writes files, or a script.
     Call,
@@ -140,21 +141,25 @@ impl PartialEq for PartNumber {
 
 impl Eq for PartNumber {}
 
+impl Hash for PartNumber {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
 /// Hunk of a diff, or one search/replace pair.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Hunk<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Hunk {
     /// Numbers of its header.
     pub stated: StatedLines,
     /// Lines of the hunk.
-    pub lines: Vec<HunkLine<'a>>,
+    pub lines: Vec<HunkLine>,
     /// Lines that must be above it in the file, outermost first.
-    pub anchors: Vec<Cow<'a, [u8]>>,
+    pub anchors: Vec<Vec<u8>>,
     /// Heading that a unified diff writes behind the second `@@`: a line above the hunk, as its author believes. It
     /// may be cut off. `None` if there is none.
-    pub section: Option<Cow<'a, [u8]>>,
+    pub section: Option<Vec<u8>>,
     /// Lines that continue the hunk if the line that ended it was misread: a `--` that signs a mail or removes a
     /// line, or a divider that may be a rule of the file, with the lines below it.
-    pub continuation: Vec<Cow<'a, [u8]>>,
+    pub continuation: Vec<Vec<u8>>,
     /// True if the hunk states that it ends at the end of the file.
     pub at_end: bool,
     /// True if its dialect has a mark before each line, which can get lost or replace a blank.
@@ -170,7 +175,7 @@ pub(crate) struct Hunk<'a> {
 }
 
 /// Name in a header.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) enum HeaderName {
     /// The header gives no name.
     #[default]
@@ -182,22 +187,22 @@ pub(crate) enum HeaderName {
 }
 
 /// Content of one file's part of the answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum EditBody<'a> {
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum EditBody {
     /// Edits that need a place.
-    Hunks(Vec<Hunk<'a>>),
+    Hunks(Vec<Hunk>),
     /// Whole new text.
-    Whole(Vec<HunkLine<'a>>),
+    Whole(Vec<HunkLine>),
 }
 
-impl Default for EditBody<'_> {
+impl Default for EditBody {
     fn default() -> Self {
         Self::Hunks(Vec::new())
     }
 }
 
 /// Git's extended header lines. Each is `None` if the header does not have it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct GitHeaders {
     /// Rest of the `diff --git` line.
     pub git_line: Option<Vec<u8>>,
@@ -224,7 +229,7 @@ pub(crate) struct GitHeaders {
 }
 
 /// Binary content in a diff.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum BinaryPart {
     /// `Binary files … differ`, without the content.
     LeftOut,
@@ -233,8 +238,8 @@ pub(crate) enum BinaryPart {
 }
 
 /// Part of an answer about one file, as written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct FileEdit<'a> {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct FileEdit {
     /// Dialect of the part.
     pub dialect: Dialect,
     /// Old name.
@@ -244,7 +249,7 @@ pub(crate) struct FileEdit<'a> {
     /// Git's extended header lines.
     pub extended: GitHeaders,
     /// Edits of the part.
-    pub body: EditBody<'a>,
+    pub body: EditBody,
     /// True if the dialect itself states that the file is deleted, without showing its lines.
     pub delete: bool,
     /// True if the dialect itself states that the file is new.
@@ -255,7 +260,7 @@ pub(crate) struct FileEdit<'a> {
     pub repairs: Vec<Repair>,
 }
 
-impl<'a> FileEdit<'a> {
+impl FileEdit {
     /// Creates an edit without names or hunks.
     pub(crate) fn new(dialect: Dialect) -> Self {
         Self {
@@ -275,7 +280,7 @@ impl<'a> FileEdit<'a> {
     }
 
     /// Creates an edit of one path by one hunk.
-    pub(crate) fn of_hunk(dialect: Dialect, path: &[u8], hunk: Hunk<'a>) -> Self {
+    pub(crate) fn of_hunk(dialect: Dialect, path: &[u8], hunk: Hunk) -> Self {
         Self {
             body: EditBody::Hunks(vec![hunk]),
             ..Self::of_path(dialect, path)
@@ -283,7 +288,7 @@ impl<'a> FileEdit<'a> {
     }
 
     /// Creates an edit that gives a whole file.
-    pub(crate) fn of_whole_file(lines: Vec<HunkLine<'a>>, path: &[u8], claim: FileClaim) -> Self {
+    pub(crate) fn of_whole_file(lines: Vec<HunkLine>, path: &[u8], claim: FileClaim) -> Self {
         Self {
             body: EditBody::Whole(lines),
             claim,
@@ -292,50 +297,48 @@ impl<'a> FileEdit<'a> {
     }
 
     /// Returns the hunks; empty for a whole file.
-    pub(crate) fn hunks(&self) -> &[Hunk<'a>] {
+    pub(crate) fn hunks(&self) -> &[Hunk] {
         match &self.body {
             EditBody::Hunks(hunks) => hunks,
             EditBody::Whole(_) => &[],
         }
     }
-
-    /// Returns the edit with texts of its own.
-    pub(crate) fn into_owned(self) -> FileEdit<'static> {
-        let lines = |lines: Vec<HunkLine<'a>>| lines.into_iter().map(HunkLine::into_owned).collect();
-        let body = match self.body {
-            EditBody::Whole(whole) => EditBody::Whole(lines(whole)),
-            EditBody::Hunks(hunks) => EditBody::Hunks(hunks.into_iter().map(Hunk::into_owned).collect()),
-        };
-        FileEdit {
-            body,
-            dialect: self.dialect,
-            old: self.old,
-            new: self.new,
-            extended: self.extended,
-            delete: self.delete,
-            create: self.create,
-            claim: self.claim,
-            repairs: self.repairs,
-        }
-    }
 }
 
-impl<'a> Hunk<'a> {
+impl Hunk {
     /// Creates a hunk of these lines, without a stated place.
-    pub(crate) fn of_lines(lines: Vec<HunkLine<'a>>) -> Self {
+    pub(crate) fn of_lines(lines: Vec<HunkLine>) -> Self {
         Self {
             lines,
             ..Self::default()
         }
     }
 
+    /// Creates a hunk of a search text and its replacement. Lines on both sides are context, so that they keep the file's own
+    /// bytes.
+    pub(crate) fn of_texts(old: &[&[u8]], new: &[&[u8]]) -> Self {
+        let mut lines = Vec::with_capacity(old.len() + new.len());
+        let mut push = |mark: LineMark, texts: &[&[u8]]| {
+            lines.extend(texts.iter().map(|text| HunkLine::new(mark, text.to_vec())));
+        };
+        let mut at = 0;
+        for edit in line_edits(old, new) {
+            push(LineMark::Context, old.get(at..edit.old.start).unwrap_or_default());
+            push(LineMark::Remove, old.get(edit.old.clone()).unwrap_or_default());
+            push(LineMark::Add, new.get(edit.new).unwrap_or_default());
+            at = edit.old.end;
+        }
+        push(LineMark::Context, old.get(at..).unwrap_or_default());
+        Self::of_lines(lines)
+    }
+
     /// Returns the lines that the base must have.
-    pub(crate) fn old_lines(&self) -> impl Iterator<Item = &HunkLine<'a>> {
+    pub(crate) fn old_lines(&self) -> impl Iterator<Item = &HunkLine> {
         self.lines.iter().filter(|line| line.is_old())
     }
 
     /// Returns the lines that the result has.
-    pub(crate) fn new_lines(&self) -> impl Iterator<Item = &HunkLine<'a>> {
+    pub(crate) fn new_lines(&self) -> impl Iterator<Item = &HunkLine> {
         self.lines.iter().filter(|line| line.is_new())
     }
 
@@ -343,41 +346,13 @@ impl<'a> Hunk<'a> {
     pub(crate) fn has(&self, mark: LineMark) -> bool {
         self.lines.iter().any(|line| line.mark == mark)
     }
-
-    fn into_owned(self) -> Hunk<'static> {
-        let text = |text: Cow<'_, [u8]>| Cow::Owned(text.into_owned());
-        Hunk {
-            lines: self.lines.into_iter().map(HunkLine::into_owned).collect(),
-            anchors: self.anchors.into_iter().map(text).collect(),
-            section: self.section.map(text),
-            continuation: self.continuation.into_iter().map(text).collect(),
-            inline: self.inline,
-            stated: self.stated,
-            at_end: self.at_end,
-            marked: self.marked,
-            cell: self.cell,
-            repairs: self.repairs,
-            part: self.part,
-        }
-    }
-}
-
-impl HunkLine<'_> {
-    fn into_owned(self) -> HunkLine<'static> {
-        HunkLine {
-            mark: self.mark,
-            text: Cow::Owned(self.text.into_owned()),
-            cr: self.cr,
-            no_newline: self.no_newline,
-        }
-    }
 }
 
 /// Parsed answer.
 #[derive(Debug, Default)]
-pub(crate) struct ParsedAnswer<'a> {
+pub(crate) struct ParsedAnswer {
     /// Parts of the answer, in its order.
-    pub files: Vec<FileEdit<'a>>,
+    pub files: Vec<FileEdit>,
     /// First lines of the parts with edits, each with its fence: the sentence above such a line speaks of the edit.
     pub heads: Vec<usize>,
     /// Notes about text that was skipped.

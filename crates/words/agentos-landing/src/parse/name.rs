@@ -139,16 +139,11 @@ pub(crate) fn same_file(a: &[u8], b: &[u8]) -> bool {
 pub(crate) fn git_pairs(rest: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let rest = trim_end(rest);
     if rest.first() == Some(&b'"') {
-        let Some((old, tail)) = unquote(rest) else {
-            return Vec::new();
-        };
-        let tail = trim(tail);
-        let new = if tail.first() == Some(&b'"') {
-            unquote(tail).map(|(name, _)| name)
-        } else {
-            Some(tail.to_vec())
-        };
-        return new.map(|new| vec![(old, new)]).unwrap_or_default();
+        let pair = unquote(rest).and_then(|(old, tail)| match trim(tail) {
+            quoted @ [b'"', ..] => Some((old, unquote(quoted)?.0)),
+            plain => Some((old, plain.to_vec())),
+        });
+        return Vec::from_iter(pair);
     }
     // Git quotes each side by itself, so the first may be plain and the second quoted.
     if rest.last() == Some(&b'"')

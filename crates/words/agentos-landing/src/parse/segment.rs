@@ -6,14 +6,12 @@ use std::ops::Range;
 
 use super::calls::RawCall;
 use super::cursor::CodeFence;
-use super::heredoc::ShellScript;
-use super::model::FileClaim;
+use super::model::{FileClaim, FileEdit};
 use super::swap::TextSwap;
 use super::title::PathTitle;
 use crate::Refusal;
 
 /// Part of an answer. Lines that no segment has are prose.
-#[derive(Debug)]
 pub(super) struct Segment<'a> {
     pub kind: SegmentKind<'a>,
     /// Lines of the part.
@@ -27,7 +25,6 @@ pub(super) struct Segment<'a> {
 }
 
 /// Kind of a part, which is also the reason why its lines are read as they are.
-#[derive(Debug)]
 pub(super) enum SegmentKind<'a> {
     /// Head of a mail or of a commit, down to its diff.
     Message { is_mail: bool },
@@ -52,8 +49,8 @@ pub(super) enum SegmentKind<'a> {
     },
     /// Fence whose first line is a comment with a path.
     Commented { title: PathTitle },
-    /// Shell script that writes files.
-    Script(ShellScript<'a>),
+    /// Shell script that writes these files. Empty if it writes a file in a way that cannot be read.
+    Script(Vec<FileEdit>),
     /// Fence without a claim: a log, an example or a quotation. `name` is a word above it that may name a new file.
     Quotation { name: Option<Vec<u8>>, has_end: bool },
     /// Part that can be read in several ways or that breaks off.
@@ -78,7 +75,6 @@ impl SegmentKind<'_> {
 }
 
 /// Frame around unified diffs.
-#[derive(Debug, Clone, Default)]
 pub(super) struct DiffFrame<'a> {
     /// Fence around the diffs. `None` outside of fences.
     pub fence: Option<CodeFence<'a>>,

@@ -8,7 +8,6 @@ use super::block::{FenceBlock, title_above};
 use super::cursor::{fence_body, parse_fence};
 use super::model::{FileEdit, Hunk};
 use super::name::strip_marks;
-use super::pair::pair_lines;
 use super::title::{PathTitle, fence_title, without_bullet};
 use crate::Dialect;
 use crate::text::{TextLine, is_in, line_above, texts_of, trim};
@@ -18,7 +17,6 @@ const OLD: &str = "before,old,original,current,old code,current code";
 const NEW: &str = "after,new,updated,replacement,new code,updated code";
 
 /// Old and new text of one place of a file.
-#[derive(Debug)]
 pub(super) struct TextSwap {
     title: PathTitle,
     old: Range<usize>,
@@ -27,9 +25,9 @@ pub(super) struct TextSwap {
 
 impl TextSwap {
     /// Reads the edit from all lines of the answer.
-    pub(super) fn read<'a>(&self, lines: &[TextLine<'a>]) -> FileEdit<'a> {
+    pub(super) fn read(&self, lines: &[TextLine<'_>]) -> FileEdit {
         let texts = |range: &Range<usize>| texts_of(lines.get(range.clone()).unwrap_or_default());
-        let hunk = Hunk::of_lines(pair_lines(&texts(&self.old), &texts(&self.new)));
+        let hunk = Hunk::of_texts(&texts(&self.old), &texts(&self.new));
         FileEdit::of_hunk(Dialect::SearchReplace, &self.title.path, hunk)
     }
 }

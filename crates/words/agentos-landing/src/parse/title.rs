@@ -147,10 +147,7 @@ pub(crate) fn fence_title(info: &[u8], is_tracked: IsTracked<'_>) -> Option<Path
         .strip_prefix(b"\"")
         .and_then(|rest| rest.strip_suffix(b"\""))
         .unwrap_or(word);
-    let word = match word.iter().position(|byte| *byte == b':') {
-        Some(at) => word.get(at + 1..).unwrap_or_default(),
-        None => word,
-    };
+    let word = word.splitn(2, |byte| *byte == b':').last().unwrap_or(word);
     (tracked_path(word, is_tracked).is_some() || is_path(word, false) && looks_like_path(word))
         .then(|| PathTitle::certain(word))
 }

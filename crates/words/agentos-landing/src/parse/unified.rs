@@ -2,11 +2,8 @@
 //!
 //! Owns: files and their headers. Never: looks at the base; names are resolved later.
 
-use std::borrow::Cow;
-
-use super::binary;
 use super::cursor::{CodeFence, LineCursor};
-use super::extended::{extended_line, says_something};
+use super::extended::{extended_line, read_binary_part, says_something};
 use super::hunk;
 use super::model::{EditBody, FileEdit, HeaderName, Hunk, HunkLine, LineMark, ParsedAnswer, new_repair};
 use super::name::header_name;
@@ -20,11 +17,11 @@ use crate::{Dialect, Refusal};
 ///
 /// # Errors
 /// Fails with `malformed` if an edit would be lost, was cut off, or contradicts itself.
-pub(super) fn read<'a>(
-    lines: &[TextLine<'a>],
-    (frame, margin): (&DiffFrame<'a>, &'a [u8]),
+pub(super) fn read(
+    lines: &[TextLine<'_>],
+    (frame, margin): (&DiffFrame<'_>, &[u8]),
     at_end: bool,
-    parsed: &mut ParsedAnswer<'a>,
+    parsed: &mut ParsedAnswer,
 ) -> Result<Vec<usize>, Refusal> {
     // Example output that shows a diff must not land.
     if frame.in_other_text {
@@ -61,7 +58,7 @@ struct DiffReader<'l, 'a> {
     /// Fence around the diffs. `None` outside of fences.
     fence: Option<CodeFence<'a>>,
     /// File that is being read. `None` between files.
-    open: Option<FileEdit<'a>>,
+    open: Option<FileEdit>,
     /// True while its header is read, before the first hunk.
     in_header: bool,
     /// True if the last hunk reaches the end of the answer.
@@ -70,7 +67,7 @@ struct DiffReader<'l, 'a> {
     is_below_prose: bool,
     /// Lines at which files begin below prose.
     starts: Vec<usize>,
-    files: Vec<FileEdit<'a>>,
+    files: Vec<FileEdit>,
 }
 
 impl<'a> DiffReader<'_, 'a> {
@@ -87,7 +84,7 @@ impl<'a> DiffReader<'_, 'a> {
             self.mode_without_git_line(line)?;
         }
         let is_data = line.starts_with(crate::binary::HEADER);
-        if self.open.is_some() && (is_data || self.in_header && binary::begins_binary(line)) {
+        if self.open.is_some() && (is_data || self.in_header && line.starts_with(b"Binary files ")) {
             return self.read_binary();
         }
         // One of git's header lines between `diff --git` and the first hunk.
@@ -114,15 +111,7 @@ impl<'a> DiffReader<'_, 'a> {
     fn starts_part(&self, line: &[u8]) -> bool {
         line.starts_with(b"diff --git ")
             || (is_hunk_header(line) && (self.open.is_some() || self.fence.is_some() || self.cursor.at == 0))
-            || self.starts_names(line)
-    }
-
-    fn starts_names(&self, line: &[u8]) -> bool {
-        let next = self.cursor.line(self.cursor.at + 1);
-        if line.starts_with(b"--- ") {
-            return next.is_some_and(|next| next.starts_with(b"+++ "));
-        }
-        line.starts_with(b"+++ ") && next.is_some_and(|next| next.starts_with(b"@@"))
+            || begins_names(line, self.cursor.line(self.cursor.at + 1))
     }
 
     fn read_part(&mut self) -> Result<(), Refusal> {
@@ -145,7 +134,7 @@ impl<'a> DiffReader<'_, 'a> {
     fn read_names(&mut self, line: &'a [u8]) -> Result<(), Refusal> {
         let unreadable = || malformed("a name in a diff header cannot be read");
         let is_unnamed =
-            |open: &FileEdit<'_>| open.old == HeaderName::Unstated && open.new == HeaderName::Unstated;
+            |open: &FileEdit| open.old == HeaderName::Unstated && open.new == HeaderName::Unstated;
         if !self.in_header || !self.open.as_ref().is_some_and(is_unnamed) {
             self.finish_file()?;
             self.begin_file();
@@ -166,7 +155,7 @@ impl<'a> DiffReader<'_, 'a> {
         Ok(())
     }
 
-    fn begin_file(&mut self) -> &mut FileEdit<'a> {
+    fn begin_file(&mut self) -> &mut FileEdit {
         if std::mem::take(&mut self.is_below_prose) {
             self.starts.push(self.cursor.at);
         }
@@ -203,7 +192,7 @@ impl<'a> DiffReader<'_, 'a> {
 
     /// Returns true for a body that begins right after `+++`, without any `@@`.
     fn implicit_hunk(&self, line: &[u8]) -> bool {
-        let is_named = |open: &FileEdit<'_>| open.new != HeaderName::Unstated;
+        let is_named = |open: &FileEdit| open.new != HeaderName::Unstated;
         let names_just_read = self.in_header && self.open.as_ref().is_some_and(is_named);
         names_just_read && matches!(line.first(), Some(b' ' | b'+' | b'-'))
     }
@@ -234,8 +223,8 @@ impl<'a> DiffReader<'_, 'a> {
             after_git_line: self.has_git_line(),
             crlf_transport: header_cr,
         };
-        let mut hunk = hunk::read_body(&mut self.cursor, stated, around);
-        hunk.section = (!section.is_empty()).then_some(Cow::Borrowed(section));
+        let mut hunk = self.cursor.read_body(stated, around);
+        hunk.section = (!section.is_empty()).then(|| section.to_vec());
         self.ends_in_hunk = self.cursor.is_done();
         self.in_header = false;
         if hunk.lines.is_empty() {
@@ -257,7 +246,7 @@ impl<'a> DiffReader<'_, 'a> {
 
     /// Reads the binary content of the open file.
     fn read_binary(&mut self) -> Result<(), Refusal> {
-        let part = binary::read_part(&mut self.cursor)?;
+        let part = read_binary_part(&mut self.cursor)?;
         if let Some(open) = self.open.as_mut() {
             // A file has one new content.
             if open.extended.binary.is_some() {
@@ -294,10 +283,10 @@ impl<'a> DiffReader<'_, 'a> {
             return Ok(());
         };
         // Half a line of context finds no place; half a changed line would land.
-        let is_context = |line: &&HunkLine<'_>| line.mark == LineMark::Context;
+        let is_context = |line: &&HunkLine| line.mark == LineMark::Context;
         let changes = hunk.lines.last().is_some_and(|line| !is_context(&line));
         let unended = self.ends_in_hunk && self.cursor.lacks_final_newline() && changes;
-        let counted = |hunk: &Hunk<'_>| hunk.repairs.iter().all(|repair| repair.kind != "wrong-count");
+        let counted = |hunk: &Hunk| hunk.repairs.iter().all(|repair| repair.kind != "wrong-count");
         let others: Vec<bool> = hunks.map(counted).collect();
         let breaks_off = self.ends_in_hunk && changes && !others.is_empty() && !others.contains(&false);
         let (old, new) = (hunk.old_lines().count() as u64, hunk.new_lines().count() as u64);
@@ -324,6 +313,12 @@ pub(super) fn marked_end(lines: &[TextLine<'_>], at: usize) -> Option<usize> {
     lines.get(at).filter(|line| is_hunk_header(line.text))?;
     let is_marked = |line: &&TextLine<'_>| matches!(line.text.first(), Some(b' ' | b'+' | b'-' | b'\\'));
     Some(at + 1 + lines.iter().skip(at + 1).take_while(is_marked).count())
+}
+
+/// Returns true if the names of a file begin in the first of two lines. A new file may have no old name.
+pub(super) fn begins_names(line: &[u8], next: Option<&[u8]>) -> bool {
+    let follows = |mark: &[u8]| next.is_some_and(|next| next.starts_with(mark));
+    (line.starts_with(b"--- ") && follows(b"+++ ")) || (line.starts_with(b"+++ ") && follows(b"@@"))
 }
 
 /// Returns true for `@@` followed by nothing, a blank or a number. Other text that begins with `@@` is code.

@@ -19,7 +19,7 @@ use super::cursor::{closes_fence, parse_fence};
 use super::cut::Cut;
 use super::model::{FileClaim, FileEdit, HeaderName, HunkLine, ParsedAnswer};
 use super::segment::SegmentKind;
-use super::title::{IsTracked, PathTitle};
+use super::title::PathTitle;
 use crate::refusal::{ambiguous, malformed};
 use crate::text::{TextLine, is_in, shown_name};
 use crate::{Refusal, RepoPath};
@@ -28,14 +28,10 @@ use crate::{Refusal, RepoPath};
 ///
 /// # Errors
 /// Fails if a block may be an example, or if its end is uncertain.
-pub(super) fn read_files<'a>(
-    cut: &Cut<'a>,
-    is_tracked: IsTracked<'_>,
-    parsed: &mut ParsedAnswer<'a>,
-) -> Result<(), Refusal> {
+pub(super) fn read_files(cut: &Cut<'_>, parsed: &mut ParsedAnswer) -> Result<(), Refusal> {
     let names = edit_names(parsed);
     let has_edits = !parsed.files.is_empty();
-    let is_new = |title: &PathTitle| !is_tracked(&title.path) && is_valid(&title.path);
+    let is_new = |title: &PathTitle| !(cut.is_tracked)(&title.path) && is_valid(&title.path);
     for segment in &cut.segments {
         let lines = cut.lines.get(segment.lines.clone()).unwrap_or_default();
         let read = match &segment.kind {
@@ -164,7 +160,7 @@ fn is_valid(path: &[u8]) -> bool {
 }
 
 /// Returns the names of all edits that were read, with and without their prefixes.
-fn edit_names(parsed: &ParsedAnswer<'_>) -> HashSet<Vec<u8>> {
+fn edit_names(parsed: &ParsedAnswer) -> HashSet<Vec<u8>> {
     let mut found = HashSet::new();
     let names = parsed.files.iter().flat_map(|edit| [&edit.old, &edit.new]);
     for name in names.filter_map(HeaderName::written) {

@@ -11,6 +11,7 @@
 //! | reserved | `aux`, `a.`, `a?b`, parts above 255 bytes | a checkout on Windows fails or writes another file |
 
 use super::fold::{fold_name, is_ignorable};
+use crate::refusal::about_path;
 use crate::{Refusal, RefusalCode};
 
 /// Maximum length of one part in bytes. No file system allows longer ones.
@@ -64,7 +65,7 @@ fn check_plain_path(path: &str) -> Result<(), Refusal> {
     if path.is_empty() || path.starts_with('/') || parts().any(is_dots) {
         return escapes(NOT_PLAIN);
     }
-    if is_drive(path) {
+    if matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic()) {
         return escapes("names a drive");
     }
     // Checked before the backslash rule, so that `a\.git\x` is reported as what it reaches.
@@ -84,12 +85,17 @@ fn check_plain_path(path: &str) -> Result<(), Refusal> {
 }
 
 fn refuse(path: &str, code: RefusalCode, what: &str) -> Result<(), Refusal> {
-    Err(Refusal::new(code, format!("`{path}` {what}")))
+    Err(about_path(code, path, what))
 }
 
-/// Checks a path of the base that a copy of it shows. A copy is not written to the repository, so the rules for reviewers, for other
-/// systems and for lists of submodules do not count. What is left keeps the path inside the copy, and git's own files out of it.
-pub(super) fn check_view_path(path: &str) -> Result<(), Refusal> {
+/// Checks a path of the base that a copy of the base shows to a program in a sandbox. A program may see more names than a change may
+/// have, such as `.gitmodules` and `aux.c`: what it does to them is no change that lands.
+///
+/// # Errors
+/// Fails if the path leads out of the copy, reaches git's own files, or cannot be written on this system.
+pub fn check_view_path(path: &str) -> Result<(), Refusal> {
+    // A copy is not written to the repository, so the rules for reviewers, for other systems and for lists of submodules do not
+    // count. What is left keeps the path inside the copy, and git's own files out of it.
     if cfg!(windows) {
         check_shown_path(path)?;
         return check_names(path);
@@ -110,12 +116,12 @@ pub(super) fn check_view_path(path: &str) -> Result<(), Refusal> {
 fn check_characters(path: &str) -> Result<(), Refusal> {
     if path.len() > MAX_PATH {
         let message = "a path is longer than any system can open";
-        return Err(Refusal::new(RefusalCode::ReservedName, message));
+        return Err(Refusal::new(RefusalCode::ReservedName, message).at(path));
     }
     let is_control = |character: char| character.is_control() && character != '\t';
     if path.chars().any(is_control) {
         let refusal = Refusal::new(RefusalCode::Encoding, "a path has control characters in it");
-        return Err(refusal.hint("name the file without them"));
+        return Err(refusal.at(path).hint("name the file without them"));
     }
     Ok(())
 }
@@ -124,10 +130,6 @@ fn check_characters(path: &str) -> Result<(), Refusal> {
 fn is_dots(part: &str) -> bool {
     let bare = part.trim_end_matches(' ');
     matches!(bare, "." | "..") || (bare.len() > 2 && bare.chars().all(|character| character == '.'))
-}
-
-fn is_drive(path: &str) -> bool {
-    matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
 /// Returns a part as the most forgiving file system compares it: folded, without the NTFS stream behind a colon, and
@@ -163,19 +165,14 @@ fn is_short_name(name: &str, stem: &str) -> bool {
 /// Returns true if the part has invisible characters. Joiners and variation selectors belong to writing systems and
 /// emoji, and may follow any character that is not ASCII.
 fn has_invisible(part: &str) -> bool {
-    let mut before = '\0';
-    for character in part.chars() {
+    let mut above = '\0';
+    part.chars().any(|character| {
+        let before = std::mem::replace(&mut above, character);
         // After ASCII a joiner or a variation selector has no effect that a reader could see.
         let joins = matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
-        if is_ignorable(character) && (!joins || before.is_ascii()) {
-            return true;
-        }
-        if matches!(character, '\u{2028}' | '\u{2029}') {
-            return true;
-        }
-        before = character;
-    }
-    false
+        let is_hidden = is_ignorable(character) && (!joins || before.is_ascii());
+        is_hidden || matches!(character, '\u{2028}' | '\u{2029}')
+    })
 }
 
 /// Returns the reason why a part cannot exist on every system. Returns `None` if it can.

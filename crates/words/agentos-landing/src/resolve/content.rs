@@ -16,7 +16,7 @@ use crate::{FileMode, RefusalCode, Repair};
 const NO_ID: &str = "0000000000000000000000000000000000000000";
 
 /// Returns true if the header states that the file is a symbolic link.
-pub(super) fn states_link(edit: &FileEdit<'_>) -> bool {
+pub(super) fn states_link(edit: &FileEdit) -> bool {
     let extended = &edit.extended;
     let modes = [&extended.new_file, &extended.index_mode, &extended.deleted];
     modes.into_iter().flatten().any(|mode| mode == LINK)
@@ -25,7 +25,7 @@ pub(super) fn states_link(edit: &FileEdit<'_>) -> bool {
 /// Returns the new content that the part states as a whole, with the old one of `most` bytes or
 /// fewer if it is binary. Returns `None` if its hunks state it, or if the file is deleted.
 pub(super) fn stated_content(
-    edit: &FileEdit<'_>,
+    edit: &FileEdit,
     resolved: &mut ResolvedPart,
     most: usize,
 ) -> Result<Option<Arc<[u8]>>, StopReason> {
@@ -54,7 +54,7 @@ pub(super) fn stated_content(
 }
 
 /// Returns the new target of a link. Git shows it as a file with one line and without a final newline.
-fn link_target(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<Arc<[u8]>, StopReason> {
+fn link_target(edit: &FileEdit, resolved: &mut ResolvedPart) -> Result<Arc<[u8]>, StopReason> {
     let old = resolved.base.as_ref().map(|base| &base.content);
     let moved = matches!(resolved.action, PathAction::Move { .. });
     if let (Some(old), true, []) = (old, moved, edit.hunks()) {
@@ -88,14 +88,14 @@ fn link_target(edit: &FileEdit<'_>, resolved: &mut ResolvedPart) -> Result<Arc<[
     Err(refuse_path(code, &resolved.path, what))
 }
 
-fn removes_only(hunk: &Hunk<'_>, old: &[u8]) -> bool {
+fn removes_only(hunk: &Hunk, old: &[u8]) -> bool {
     let mut removed = hunk.lines.iter().filter(|line| line.mark == LineMark::Remove);
-    removed.next().is_some_and(|line| line.text.as_ref() == old) && removed.next().is_none()
+    removed.next().is_some_and(|line| line.text == old) && removed.next().is_none()
 }
 
 /// Returns the content that a binary patch gives. The ids of the header must be those of the base and of the result.
 fn binary_content(
-    edit: &FileEdit<'_>,
+    edit: &FileEdit,
     part: &BinaryPart,
     resolved: &ResolvedPart,
     most: usize,

@@ -15,24 +15,210 @@ use crate::refusal::{about_path, ambiguous, malformed};
 use crate::text::{is_in, shown_name};
 use crate::{Base, Dialect, EntryKind, RefusalCode, Repair, RepoPath};
 
-/// Resolved names of one part.
-pub(super) struct ResolvedNames {
-    /// Path that is written.
-    pub path: RepoPath,
-    /// Source of a move or copy. `None` for any other action.
-    pub from: Option<RepoPath>,
-    /// Repairs of the names.
+/// Path that a part writes, and the source of a move or copy. The source is `None` for any other action.
+type PartPaths = (RepoPath, Option<RepoPath>);
+
+/// Part of an answer, and the base in which it is looked up.
+pub(super) struct PartLookup<'n> {
+    pub edit: &'n FileEdit,
+    pub base: &'n dyn Base,
+    /// Repairs of the names so far.
     pub repairs: Vec<Repair>,
 }
 
-/// Resolves the names of one part.
-pub(super) fn resolve_names(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames, StopReason> {
-    if let Some(named) = below_container(edit, base)? {
-        return Ok(named);
+impl PartLookup<'_> {
+    /// Resolves the names of one part, and adds their repairs.
+    pub(super) fn resolve_names(&mut self) -> Result<PartPaths, StopReason> {
+        if let Some(path) = self.below_container()? {
+            return Ok((path, None));
+        }
+        match self.with_slashes()? {
+            Some(paths) => Ok(paths),
+            None => self.without_changes(),
+        }
     }
-    match with_slashes(edit, base)? {
-        Some(named) => Ok(named),
-        None => without_changes(edit, base),
+
+    /// Resolves an absolute path, as agents in containers write it (`/workspace/src/a.rs`), if exactly one end of it is a
+    /// file of the repository. Returns `None` for any other name.
+    fn below_container(&mut self) -> Result<Option<RepoPath>, StopReason> {
+        let (HeaderName::Written(old), HeaderName::Written(new)) = (&self.edit.old, &self.edit.new) else {
+            return Ok(None);
+        };
+        let name = std::str::from_utf8(new).unwrap_or_default();
+        let Some(path) = name.strip_prefix('/') else {
+            return Ok(None);
+        };
+        let first = path.split('/').next().unwrap_or_default();
+        let is_odd = path.split('/').any(|part| matches!(part, "" | "." | ".."));
+        if old != new || !has_names_only(self.edit) || is_odd || is_in(SYSTEM, first) {
+            return Ok(None);
+        }
+        let mut found = None;
+        // The whole path below the root may be one of the repository as well.
+        let ends = path.match_indices('/').filter_map(|(at, _)| path.get(at + 1..));
+        for end in std::iter::once(path).chain(ends) {
+            if self.is_file(end)? && found.replace(end).is_some() {
+                return Ok(None);
+            }
+        }
+        let Some(found) = found else { return Ok(None) };
+        let detail = "the name is an absolute path, and one end of it is in the repository";
+        self.repairs.push(new_repair("container-path", detail));
+        self.check_name(found.as_bytes()).map(Some)
+    }
+
+    /// Resolves names with the separators of Windows, if the file they mean exists. Returns `None` if the names have no
+    /// backslashes or the file is new, where nothing shows that a backslash is a separator.
+    fn with_slashes(&mut self) -> Result<Option<PartPaths>, StopReason> {
+        let slashes = |name: &HeaderName| {
+            let windows = |name: &&[u8]| name.contains(&b'\\') && !name.contains(&b'/');
+            let parts = name.written().filter(windows)?.split(|byte| *byte == b'\\');
+            Some(HeaderName::Written(parts.collect::<Vec<_>>().join(&b'/')))
+        };
+        let (Some(old), Some(new), true) = (
+            slashes(&self.edit.old),
+            slashes(&self.edit.new),
+            has_names_only(self.edit),
+        ) else {
+            return Ok(None);
+        };
+        let other = FileEdit {
+            old,
+            new,
+            ..FileEdit::new(self.edit.dialect)
+        };
+        let mut other = PartLookup {
+            edit: &other,
+            base: self.base,
+            repairs: Vec::new(),
+        };
+        let paths = other.without_changes()?;
+        if !self.is_file(paths.0.as_str())? {
+            return Ok(None);
+        }
+        let detail = "the names have backslashes between their parts";
+        self.repairs.append(&mut other.repairs);
+        self.repairs.push(new_repair("backslashes", detail));
+        Ok(Some(paths))
+    }
+
+    fn without_changes(&mut self) -> Result<PartPaths, StopReason> {
+        if let (Some(from), Some(to)) = (&self.edit.extended.from, &self.edit.extended.to) {
+            agree_on_move(self.edit, from, to)?;
+            return Ok((self.check_name(to)?, Some(self.check_name(from)?)));
+        }
+        // One of the two lines got lost, so either name could be the file that the hunks belong to.
+        if self.edit.extended.from.is_some() || self.edit.extended.to.is_some() {
+            return Err(malformed("a rename names only one of its two files").into());
+        }
+        let (old, new) = written_names(self.edit)?;
+        let path = match (&old, &new) {
+            (Some(old), Some(new)) if self.edit.dialect != Dialect::UnifiedDiff && old == new => {
+                self.as_written(new)?
+            }
+            (Some(old), Some(new)) if same_file(old, new) => self.existing_path(old, new)?,
+            (Some(old), Some(new)) => match self.common_tail(old, new)? {
+                Some(path) => {
+                    let detail = "the names differ above the path, which is the longest end that both share";
+                    self.repairs.push(new_repair("common-tail", detail));
+                    path
+                }
+                None => return Err(names_disagree(old, new)),
+            },
+            (Some(one), None) | (None, Some(one)) => self.existing_path(one, one)?,
+            (None, None) => return Err(malformed("a part of the diff names no file").into()),
+        };
+        Ok((path, None))
+    }
+
+    /// Returns the longest end of both names that is a file of the base, as in `diff -ru shop-1.0 shop-1.1`. Returns `None` if
+    /// no end is a file, or if a name is itself a file: either file may be meant then.
+    fn common_tail(&self, old: &[u8], new: &[u8]) -> Result<Option<RepoPath>, StopReason> {
+        let parts = |name| bare_name(name).rsplit(|byte| *byte == b'/');
+        let shared = parts(old).zip(parts(new)).take_while(|(a, b)| a == b).count();
+        for name in [old, bare_name(old), new, bare_name(new)] {
+            let name = std::str::from_utf8(name).unwrap_or_default();
+            let is_shared = name.split('/').count() <= shared;
+            if self.edit.extended.git_line.is_some() || (!is_shared && self.is_file(name)?) {
+                return Ok(None);
+            }
+        }
+        for count in (1..=shared).rev() {
+            let mut tail: Vec<&[u8]> = parts(new).take(count).collect();
+            tail.reverse();
+            let tail = tail.join(&b'/');
+            if std::str::from_utf8(&tail).is_ok_and(|tail| !tail.is_empty())
+                && let Ok(path) = self.check_name(&tail)
+                && self.is_file(path.as_str())?
+            {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Resolves a name in a dialect without prefixes: as written, unless only the name without its prefix exists.
+    fn as_written(&mut self, name: &[u8]) -> Result<RepoPath, StopReason> {
+        let name = name.strip_prefix(b"./").unwrap_or(name);
+        let whole = self.check_name(name)?;
+        if !self.is_file(whole.as_str())?
+            && let Some(bare) = without_prefix(name)
+        {
+            let bare = self.check_name(bare)?;
+            if self.is_file(bare.as_str())? {
+                let detail = "the name has a prefix that is not part of the path";
+                self.repairs.push(new_repair("extra-prefix", detail));
+                return Ok(bare);
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Resolves a name that both sides share: without the prefix, unless only the name as written exists.
+    fn existing_path(&mut self, old: &[u8], new: &[u8]) -> Result<RepoPath, StopReason> {
+        let Some(bare) = without_prefix(new).or_else(|| without_prefix(old)) else {
+            let detail = "the names lack the prefixes `a/` and `b/`";
+            self.repairs.push(new_repair("no-prefix", detail));
+            return self.check_name(new);
+        };
+        let stripped = self.check_name(bare)?;
+        if old != new || !self.is_file(stripped.as_str())? {
+            // Two different prefixes are git's own form. A single one may be the name of a directory, such as `a/`.
+            if old == new {
+                let whole = self.check_name(new)?;
+                if self.is_file(whole.as_str())? {
+                    return Ok(whole);
+                }
+            }
+            return Ok(stripped);
+        }
+        let whole = std::str::from_utf8(new).unwrap_or_default();
+        // Both `a/x` and `x` are files, so the prefix may be a folder.
+        if self.is_file(whole)? {
+            let message = format!("`{whole}` and `{stripped}` both exist: the name could mean either");
+            return Err(ambiguous(message).at(whole).into());
+        }
+        Ok(stripped)
+    }
+
+    fn is_file(&self, path: &str) -> Result<bool, StopReason> {
+        let entry = self.base.entry(path)?;
+        Ok(entry.is_some_and(|entry| entry.kind != EntryKind::Directory))
+    }
+
+    /// Checks that a name may be changed.
+    fn check_name(&self, name: &[u8]) -> Result<RepoPath, StopReason> {
+        match std::str::from_utf8(name) {
+            Ok(name) => match RepoPath::new(name) {
+                // The repository already has this name that other systems reserve. To edit or delete it makes nothing
+                // worse.
+                Err(refusal) if refusal.code == RefusalCode::ReservedName && self.is_file(name)? => {
+                    Ok(RepoPath::of_base(name)?)
+                }
+                checked => Ok(checked?),
+            },
+            Err(_) => Err(about_path(RefusalCode::Encoding, shown_name(name), "is not UTF-8").into()),
+        }
     }
 }
 
@@ -40,135 +226,9 @@ pub(super) fn resolve_names(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Reso
 const SYSTEM: &str = "bin,boot,dev,etc,lib,lib64,proc,run,sbin,sys,usr,var,tmp";
 
 /// Returns true if the names are those of `---` and `+++` alone.
-fn has_names_only(edit: &FileEdit<'_>) -> bool {
+fn has_names_only(edit: &FileEdit) -> bool {
     let extended = &edit.extended;
     extended.git_line.is_none() && extended.from.is_none() && extended.to.is_none()
-}
-
-/// Resolves an absolute path, as agents in containers write it (`/workspace/src/a.rs`), if exactly one end of it is a
-/// file of the repository. Returns `None` for any other name.
-fn below_container(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<ResolvedNames>, StopReason> {
-    let (HeaderName::Written(old), HeaderName::Written(new)) = (&edit.old, &edit.new) else {
-        return Ok(None);
-    };
-    let name = std::str::from_utf8(new).unwrap_or_default();
-    let Some(path) = name.strip_prefix('/') else {
-        return Ok(None);
-    };
-    let first = path.split('/').next().unwrap_or_default();
-    let is_odd = path.split('/').any(|part| matches!(part, "" | "." | ".."));
-    if old != new || !has_names_only(edit) || is_odd || is_in(SYSTEM, first) {
-        return Ok(None);
-    }
-    let mut found = None;
-    // The whole path below the root may be one of the repository as well.
-    let ends = path.match_indices('/').filter_map(|(at, _)| path.get(at + 1..));
-    for end in std::iter::once(path).chain(ends) {
-        if is_file(base, end)? && found.replace(end).is_some() {
-            return Ok(None);
-        }
-    }
-    let Some(found) = found else { return Ok(None) };
-    let detail = "the name is an absolute path, and one end of it is in the repository";
-    Ok(Some(ResolvedNames {
-        path: check_name(found.as_bytes(), base)?,
-        from: None,
-        repairs: vec![new_repair("container-path", detail)],
-    }))
-}
-
-/// Resolves names with the separators of Windows, if the file they mean exists. Returns `None` if the names have no
-/// backslashes or the file is new, where nothing shows that a backslash is a separator.
-fn with_slashes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<Option<ResolvedNames>, StopReason> {
-    let slashes = |name: &HeaderName| {
-        let windows = |name: &&[u8]| name.contains(&b'\\') && !name.contains(&b'/');
-        let parts = name.written().filter(windows)?.split(|byte| *byte == b'\\');
-        Some(HeaderName::Written(parts.collect::<Vec<_>>().join(&b'/')))
-    };
-    let (Some(old), Some(new), true) = (slashes(&edit.old), slashes(&edit.new), has_names_only(edit)) else {
-        return Ok(None);
-    };
-    let other = FileEdit {
-        old,
-        new,
-        ..FileEdit::new(edit.dialect)
-    };
-    let mut named = without_changes(&other, base)?;
-    if !is_file(base, named.path.as_str())? {
-        return Ok(None);
-    }
-    let detail = "the names have backslashes between their parts";
-    named.repairs.push(new_repair("backslashes", detail));
-    Ok(Some(named))
-}
-
-fn without_changes(edit: &FileEdit<'_>, base: &dyn Base) -> Result<ResolvedNames, StopReason> {
-    if let (Some(from), Some(to)) = (&edit.extended.from, &edit.extended.to) {
-        agree_on_move(edit, from, to)?;
-        return Ok(ResolvedNames {
-            path: check_name(to, base)?,
-            from: Some(check_name(from, base)?),
-            repairs: Vec::new(),
-        });
-    }
-    // One of the two lines got lost, so either name could be the file that the hunks belong to.
-    if edit.extended.from.is_some() || edit.extended.to.is_some() {
-        return Err(malformed("a rename names only one of its two files").into());
-    }
-    let (old, new) = written_names(edit)?;
-    let mut repairs = Vec::new();
-    let path = match (&old, &new) {
-        (Some(old), Some(new)) if edit.dialect != Dialect::UnifiedDiff && old == new => {
-            as_written(new, base, &mut repairs)?
-        }
-        (Some(old), Some(new)) if same_file(old, new) => existing_path(old, new, base, &mut repairs)?,
-        (Some(old), Some(new)) => match common_tail(edit, old, new, base)? {
-            Some(path) => {
-                let detail = "the names differ above the path, which is the longest end that both share";
-                repairs.push(new_repair("common-tail", detail));
-                path
-            }
-            None => return Err(names_disagree(old, new)),
-        },
-        (Some(one), None) | (None, Some(one)) => existing_path(one, one, base, &mut repairs)?,
-        (None, None) => return Err(malformed("a part of the diff names no file").into()),
-    };
-    Ok(ResolvedNames {
-        path,
-        from: None,
-        repairs,
-    })
-}
-
-/// Returns the longest end of both names that is a file of the base, as in `diff -ru shop-1.0 shop-1.1`. Returns `None` if
-/// no end is a file, or if a name is itself a file: either file may be meant then.
-fn common_tail(
-    edit: &FileEdit<'_>,
-    old: &[u8],
-    new: &[u8],
-    base: &dyn Base,
-) -> Result<Option<RepoPath>, StopReason> {
-    let parts = |name| bare_name(name).rsplit(|byte| *byte == b'/');
-    let shared = parts(old).zip(parts(new)).take_while(|(a, b)| a == b).count();
-    for name in [old, bare_name(old), new, bare_name(new)] {
-        let name = std::str::from_utf8(name).unwrap_or_default();
-        let is_shared = name.split('/').count() <= shared;
-        if edit.extended.git_line.is_some() || (!is_shared && is_file(base, name)?) {
-            return Ok(None);
-        }
-    }
-    for count in (1..=shared).rev() {
-        let mut tail: Vec<&[u8]> = parts(new).take(count).collect();
-        tail.reverse();
-        let tail = tail.join(&b'/');
-        if std::str::from_utf8(&tail).is_ok_and(|tail| !tail.is_empty())
-            && let Ok(path) = check_name(&tail, base)
-            && is_file(base, path.as_str())?
-        {
-            return Ok(Some(path));
-        }
-    }
-    Ok(None)
 }
 
 fn names_disagree(a: &[u8], b: &[u8]) -> StopReason {
@@ -180,7 +240,7 @@ fn names_disagree(a: &[u8], b: &[u8]) -> StopReason {
 type NamePair = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// Returns the old and new name as written, from `---`/`+++` or else from the `diff --git` line.
-fn written_names(edit: &FileEdit<'_>) -> Result<NamePair, StopReason> {
+fn written_names(edit: &FileEdit) -> Result<NamePair, StopReason> {
     let written = |name: &HeaderName| name.written().map(<[u8]>::to_vec);
     let (old, new) = (written(&edit.old), written(&edit.new));
     let Some(git) = &edit.extended.git_line else {
@@ -207,7 +267,7 @@ fn written_names(edit: &FileEdit<'_>) -> Result<NamePair, StopReason> {
 }
 
 /// Checks the rename lines against the other headers.
-fn agree_on_move(edit: &FileEdit<'_>, from: &[u8], to: &[u8]) -> Result<(), StopReason> {
+fn agree_on_move(edit: &FileEdit, from: &[u8], to: &[u8]) -> Result<(), StopReason> {
     let fits = |name: &HeaderName, wanted: &[u8]| match name {
         HeaderName::Written(name) => name == wanted || without_prefix(name) == Some(wanted),
         HeaderName::Unstated => true,
@@ -222,73 +282,4 @@ fn agree_on_move(edit: &FileEdit<'_>, from: &[u8], to: &[u8]) -> Result<(), Stop
         return Ok(());
     }
     Err(names_disagree(from, to))
-}
-
-/// Resolves a name in a dialect without prefixes: as written, unless only the name without its prefix exists.
-fn as_written(name: &[u8], base: &dyn Base, repairs: &mut Vec<Repair>) -> Result<RepoPath, StopReason> {
-    let name = name.strip_prefix(b"./").unwrap_or(name);
-    let whole = check_name(name, base)?;
-    if !is_file(base, whole.as_str())?
-        && let Some(bare) = without_prefix(name)
-    {
-        let bare = check_name(bare, base)?;
-        if is_file(base, bare.as_str())? {
-            let detail = "the name has a prefix that is not part of the path";
-            repairs.push(new_repair("extra-prefix", detail));
-            return Ok(bare);
-        }
-    }
-    Ok(whole)
-}
-
-/// Resolves a name that both sides share: without the prefix, unless only the name as written exists.
-fn existing_path(
-    old: &[u8],
-    new: &[u8],
-    base: &dyn Base,
-    repairs: &mut Vec<Repair>,
-) -> Result<RepoPath, StopReason> {
-    let Some(bare) = without_prefix(new).or_else(|| without_prefix(old)) else {
-        let detail = "the names lack the prefixes `a/` and `b/`";
-        repairs.push(new_repair("no-prefix", detail));
-        return check_name(new, base);
-    };
-    let stripped = check_name(bare, base)?;
-    if old != new || !is_file(base, stripped.as_str())? {
-        // Two different prefixes are git's own form. A single one may be the name of a directory, such as `a/`.
-        if old == new {
-            let whole = check_name(new, base)?;
-            if is_file(base, whole.as_str())? {
-                return Ok(whole);
-            }
-        }
-        return Ok(stripped);
-    }
-    let whole = std::str::from_utf8(new).unwrap_or_default();
-    // Both `a/x` and `x` are files, so the prefix may be a folder.
-    if is_file(base, whole)? {
-        let message = format!("`{whole}` and `{stripped}` both exist: the name could mean either");
-        return Err(ambiguous(message).at(whole).into());
-    }
-    Ok(stripped)
-}
-
-fn is_file(base: &dyn Base, path: &str) -> Result<bool, StopReason> {
-    let entry = base.entry(path)?;
-    Ok(entry.is_some_and(|entry| entry.kind != EntryKind::Directory))
-}
-
-/// Checks that a name may be changed.
-fn check_name(name: &[u8], base: &dyn Base) -> Result<RepoPath, StopReason> {
-    match std::str::from_utf8(name) {
-        Ok(name) => match RepoPath::new(name) {
-            // The repository already has this name that other systems reserve. To edit or delete it makes nothing
-            // worse.
-            Err(refusal) if refusal.code == RefusalCode::ReservedName && is_file(base, name)? => {
-                Ok(RepoPath::of_base(name)?)
-            }
-            checked => Ok(checked?),
-        },
-        Err(_) => Err(about_path(RefusalCode::Encoding, shown_name(name), "is not UTF-8").into()),
-    }
 }

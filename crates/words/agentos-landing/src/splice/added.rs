@@ -20,12 +20,11 @@
 
 use std::borrow::Cow;
 
-use crate::locate::IndentShift;
+use crate::locate::{HunkPlace, IndentShift};
 use crate::parse::{HunkLine, LineMark};
 use crate::text::{FileLines, leading_blanks, trim, trim_end};
 
 /// An added line whose blanks or typography in the file cannot be derived from the hunk's old lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UncertainBlanks;
 
 /// Blanks that the old lines of a hunk have at the end and the lines of the file do not.
@@ -55,28 +54,25 @@ enum BlankLines {
 /// Rule for the added lines of one hunk at one place.
 pub(crate) struct AddedText<'l, 'h> {
     lines: FileLines<'l>,
-    start: usize,
-    shift: &'l IndentShift,
+    place: &'l HunkPlace,
     shifts: bool,
     tail: ExtraTail<'h>,
     blank_lines: BlankLines,
 }
 
 impl<'l, 'h> AddedText<'l, 'h> {
-    /// Derives the rule from lines of the hunk and the lines of the file from `start` on, one of each.
+    /// Derives the rule from lines of the hunk and the lines of the file at its place, one of each.
     pub(crate) fn derive(
         lines: FileLines<'l>,
-        start: usize,
-        old: &[&'h HunkLine<'_>],
-        shift: &'l IndentShift,
-        added: &[&'h HunkLine<'_>],
+        place: &'l HunkPlace,
+        old: &[&'h HunkLine],
+        added: &[&'h HunkLine],
     ) -> Self {
-        let here = lines.below(start);
+        let (here, shift) = (lines.below(place.start), &place.shift);
         let tail = extra_tail(old, here, added);
         Self {
             lines,
-            start,
-            shift,
+            place,
             shifts: shift.applies_to(added),
             tail,
             blank_lines: blank_lines(old, here, shift, tail),
@@ -103,12 +99,16 @@ impl<'l, 'h> AddedText<'l, 'h> {
         if self.mixes_indentation(text) {
             return Err(UncertainBlanks);
         }
-        self.shift.apply_to(text).map(Cow::Owned).ok_or(UncertainBlanks)
+        self.place
+            .shift
+            .apply_to(text)
+            .map(Cow::Owned)
+            .ok_or(UncertainBlanks)
     }
 
     /// Returns the text of an added line of blanks alone.
     fn blank_text<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>, UncertainBlanks> {
-        let shift = self.shift;
+        let shift = &self.place.shift;
         let (deeper, shallower) = match shift {
             IndentShift::Deeper(extra) => (Some(extra), None),
             IndentShift::Shallower(extra) => (None, Some(extra)),
@@ -158,8 +158,8 @@ impl<'l, 'h> AddedText<'l, 'h> {
     fn near_lines(&self) -> FileLines<'l> {
         /// Number of lines on each side that show the file's convention. A limit keeps the work linear.
         const NEAR: usize = 250;
-        let end = self.start.saturating_add(NEAR);
-        self.lines.clamped(self.start.saturating_sub(NEAR)..end)
+        let end = self.place.start.saturating_add(NEAR);
+        self.lines.clamped(self.place.start.saturating_sub(NEAR)..end)
     }
 
     /// Returns true if a line near the place consists of blanks alone.
@@ -173,7 +173,7 @@ impl<'l, 'h> AddedText<'l, 'h> {
     fn mixes_indentation(&self, text: &[u8]) -> bool {
         let blanks = leading_blanks(text);
         let mut near = self.near_lines().iter().map(|line| leading_blanks(line.text));
-        match self.shift {
+        match &self.place.shift {
             IndentShift::ToTabs(width) => {
                 let spaces = vec![b' '; *width];
                 blanks.starts_with(&spaces) && near.any(|line| line.starts_with(&spaces))
@@ -194,7 +194,7 @@ fn blanks_at_end(text: &[u8]) -> &[u8] {
 }
 
 /// Finds the blanks that the old lines have more at their end than those of the file.
-fn extra_tail<'h>(old: &[&'h HunkLine<'_>], here: FileLines<'_>, added: &[&HunkLine<'_>]) -> ExtraTail<'h> {
+fn extra_tail<'h>(old: &[&'h HunkLine], here: FileLines<'_>, added: &[&HunkLine]) -> ExtraTail<'h> {
     let mut uniform: Option<&[u8]> = None;
     let (mut even, mut gained) = (true, false);
     for (old, line) in old
@@ -227,7 +227,7 @@ fn extra_tail<'h>(old: &[&'h HunkLine<'_>], here: FileLines<'_>, added: &[&HunkL
 
 /// Finds the change that was made to the old lines of blanks alone.
 fn blank_lines(
-    old: &[&HunkLine<'_>],
+    old: &[&HunkLine],
     here: FileLines<'_>,
     shift: &IndentShift,
     tail: ExtraTail<'_>,

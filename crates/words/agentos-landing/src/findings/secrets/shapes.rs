@@ -151,7 +151,7 @@ pub(in crate::findings) fn list_starts() -> impl Iterator<Item = &'static str> {
 
 /// Returns the kinds of all tokens in a text, each once, in the order of the table. `is_real` returns false for the
 /// text of a placeholder.
-pub(super) fn prefix_kinds(text: &str, is_real: fn(&str) -> bool) -> Vec<&'static str> {
+pub(super) fn prefix_kinds(text: &str, is_real: fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
     let bytes = text.as_bytes();
     let mut found = [false; SHAPES.len()];
     let mut before = None;
@@ -168,13 +168,8 @@ pub(super) fn prefix_kinds(text: &str, is_real: fn(&str) -> bool) -> Vec<&'stati
             *found |= matches_at(text, at, shape, is_real);
         }
     }
-    let mut kinds: Vec<&'static str> = Vec::new();
-    for ((_, kind, ..), _) in SHAPES.iter().zip(found).filter(|(_, found)| *found) {
-        if !kinds.contains(kind) {
-            kinds.push(kind);
-        }
-    }
-    kinds
+    let shapes = SHAPES.iter().zip(found).filter(|(_, found)| *found);
+    shapes.map(|((_, kind, ..), _)| *kind)
 }
 
 /// Returns true after `sha256=`, `sha512:` and the like: a digest follows, whose letters are random.
@@ -251,14 +246,12 @@ mod tests {
                 .map(|byte| char::from(*byte))
                 .collect();
             let token = format!("{}{value}", start);
-            let free = prefix_kinds(&format!("x = \"{token}\""), |_| true);
-            let digest = prefix_kinds(&format!("f.py,sha256={token}"), |_| true);
+            let kinds = |text: String| prefix_kinds(&text, |_| true).collect::<Vec<_>>();
+            let free = kinds(format!("x = \"{token}\""));
+            let digest = kinds(format!("f.py,sha256={token}"));
             assert!(!digest.contains(&kind), "{token}");
             assert!(free.contains(&kind), "{token}: {free:?}");
-            assert!(
-                !prefix_kinds(&format!("x{token}"), |_| true).contains(&kind),
-                "{token}"
-            );
+            assert!(!kinds(format!("x{token}")).contains(&kind), "{token}");
         }
     }
 }

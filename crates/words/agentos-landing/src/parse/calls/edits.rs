@@ -2,17 +2,14 @@
 //!
 //! Owns: their shapes. Never: reads an argument.
 
-use std::borrow::Cow;
-
 use crate::Dialect;
 use crate::parse::model::{FileClaim, FileEdit, Hunk, HunkLine, LineMark, PlaceCount, TextReplacement};
-use crate::parse::pair::pair_lines;
 use crate::text::{LineEnding, split_lines, texts_of};
 
 /// Returns the edit that replaces one text, in one place or in several.
-pub(super) fn replace(path: &str, old: &str, new: &str, count: PlaceCount) -> FileEdit<'static> {
+pub(super) fn replace(path: &str, old: &str, new: &str, count: PlaceCount) -> FileEdit {
     let [old_lines, new_lines] = [old, new].map(|text| texts_of(&split_lines(text.as_bytes())));
-    let mut hunk = Hunk::of_lines(pair_lines(&old_lines, &new_lines));
+    let mut hunk = Hunk::of_texts(&old_lines, &new_lines);
     // An empty search text occurs everywhere; it marks a new file.
     if !old.is_empty() {
         hunk.inline = Some(TextReplacement {
@@ -24,19 +21,19 @@ pub(super) fn replace(path: &str, old: &str, new: &str, count: PlaceCount) -> Fi
     FileEdit::of_hunk(Dialect::JsonEdits, path.as_bytes(), hunk)
 }
 
-fn added_lines(text: &str) -> Vec<HunkLine<'static>> {
+fn added_lines(text: &str) -> Vec<HunkLine> {
     split_lines(text.as_bytes())
         .iter()
         .map(|line| HunkLine {
             mark: LineMark::Add,
-            text: Cow::Owned(line.text.to_vec()),
+            text: line.text.to_vec(),
             cr: line.eol == LineEnding::CrLf,
             no_newline: line.eol == LineEnding::Missing,
         })
         .collect()
 }
 
-pub(super) fn whole_file(path: &str, text: &str, claim: FileClaim) -> FileEdit<'static> {
+pub(super) fn whole_file(path: &str, text: &str, claim: FileClaim) -> FileEdit {
     FileEdit::of_whole_file(added_lines(text), path.as_bytes(), claim)
 }
 
@@ -46,7 +43,7 @@ pub(super) fn whole_file(path: &str, text: &str, claim: FileClaim) -> FileEdit<'
 /// number is the only evidence, models count wrong by a line or two, and nothing in the file contradicts a wrong one.
 /// Seen content proves which file was meant and not which line. The refusal asks for the lines around the place; every
 /// agent with `insert` also has `str_replace`, which quotes them.
-pub(super) fn insert(path: &str, line: u64, text: &str) -> FileEdit<'static> {
+pub(super) fn insert(path: &str, line: u64, text: &str) -> FileEdit {
     let mut lines = added_lines(text);
     lines.iter_mut().for_each(|line| line.no_newline = false);
     let mut hunk = Hunk::of_lines(lines);
@@ -55,11 +52,8 @@ pub(super) fn insert(path: &str, line: u64, text: &str) -> FileEdit<'static> {
 }
 
 /// Returns the edit that gives the text of a notebook's cell.
-pub(super) fn replace_cell(path: &str, id: &str, text: &str) -> FileEdit<'static> {
-    let hunk = Hunk {
-        cell: Some(id.to_owned()),
-        lines: added_lines(text),
-        ..Hunk::default()
-    };
+pub(super) fn replace_cell(path: &str, id: &str, text: &str) -> FileEdit {
+    let mut hunk = Hunk::of_lines(added_lines(text));
+    hunk.cell = Some(id.to_owned());
     FileEdit::of_hunk(Dialect::JsonEdits, path.as_bytes(), hunk)
 }

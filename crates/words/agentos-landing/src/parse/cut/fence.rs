@@ -14,7 +14,7 @@ use crate::parse::{heredoc, json, swap, unified};
 use crate::refusal::{ambiguous, malformed};
 use crate::text::{TextLine, contains, is_in, shown_name, trim, trim_end};
 
-impl<'a> AnswerWalk<'_, 'a> {
+impl<'a> AnswerWalk<'a> {
     /// Handles a fence line: closes open fences, or opens one. Returns the next line to look at.
     pub(super) fn at_fence(
         &mut self,
@@ -33,7 +33,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         // The fence ends at the latest where its outer fence ends. An outer fence whose end was passed inside another part
         // is no limit any more.
         let mut outer = self.fences.iter().rev().map(|fence| fence.end);
-        let outer = outer.find(|end| *end > at).unwrap_or(self.lines.len());
+        let outer = outer.find(|end| *end > at).unwrap_or(self.cut.lines.len());
         let margin = self.without_margin(at, &open, margin, outer);
         let end = self.fence_end(at, &open).min(outer);
         self.budget.spend(end.saturating_sub(at) * STEPS_PER_LINE)?;
@@ -44,7 +44,7 @@ impl<'a> AnswerWalk<'_, 'a> {
             }
             if let Some(kind) = self.fence_kind(&block) {
                 self.push(kind, at, end + 1, b"");
-                return Ok(match end < self.lines.len() {
+                return Ok(match end < self.cut.lines.len() {
                     true => self.behind_fence(end),
                     false => end,
                 });
@@ -65,11 +65,11 @@ impl<'a> AnswerWalk<'_, 'a> {
 
     fn block(&self, at: usize, end: usize, open: CodeFence<'a>) -> FenceBlock<'_, 'a> {
         FenceBlock {
-            lines: &self.lines,
+            lines: &self.cut.lines,
             at,
             open,
             end,
-            is_tracked: self.is_tracked,
+            is_tracked: self.cut.is_tracked,
         }
     }
 
@@ -93,7 +93,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         }
         let bare = |line: &TextLine<'a>| line.text.strip_prefix(margin).unwrap_or_default();
         let closes = |line: &TextLine<'a>| closes_fence(open, bare(line));
-        let below = self.lines.get(at + 1..outer).unwrap_or_default();
+        let below = self.cut.lines.get(at + 1..outer).unwrap_or_default();
         let Some(length) = below.iter().position(closes) else {
             return margin;
         };
@@ -197,7 +197,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         const APPLY: [&[u8]; 4] = [b"git apply", b"git am", b"patch -", b"patch <"];
         let is_command = |line: &&TextLine<'_>| APPLY.iter().any(|word| contains(line.text, word));
         let find = || {
-            let commands = self.lines.iter().filter(is_command).map(|line| line.text);
+            let commands = self.cut.lines.iter().filter(is_command).map(|line| line.text);
             let words = commands.flat_map(|line| line.split(|byte| b" `\"'<>,;:()".contains(byte)));
             words
                 .map(|word| word.strip_suffix(b".").unwrap_or(word))
@@ -212,7 +212,7 @@ impl<'a> AnswerWalk<'_, 'a> {
         if let Some(end) = self.ends.get(&key).filter(|end| **end > at) {
             return *end;
         }
-        let end = at + 1 + fence_body(&self.lines, at + 1, open).len();
+        let end = at + 1 + fence_body(&self.cut.lines, at + 1, open).len();
         self.ends.insert(key, end);
         end
     }

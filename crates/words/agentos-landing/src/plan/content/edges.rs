@@ -13,7 +13,7 @@ use crate::{FileReport, HunkReport, RefusalCode};
 /// stated, both readings must agree.
 pub(super) fn retry_without_edges(
     target: &mut TargetFile<'_>,
-    hunks: &[&Hunk<'_>],
+    hunks: &[&Hunk],
     with: PlacedHunks,
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
@@ -23,13 +23,13 @@ pub(super) fn retry_without_edges(
     if landed && (with.is_as_stated() || unstated) {
         return Ok(with);
     }
-    let trimmed: Vec<Option<Hunk<'_>>> = hunks.iter().map(|hunk| without_edges(hunk)).collect();
+    let trimmed: Vec<Option<Hunk>> = hunks.iter().map(|hunk| without_edges(hunk)).collect();
     if trimmed.iter().all(Option::is_none) || with.reports.len() != hunks.len() {
         return Ok(with);
     }
     let pairs = hunks.iter().zip(&trimmed);
     let chosen = pairs.map(|(hunk, trimmed)| trimmed.as_ref().unwrap_or(hunk));
-    let chosen: Vec<&Hunk<'_>> = chosen.collect();
+    let chosen: Vec<&Hunk> = chosen.collect();
     let without = placement::place_hunks(target, &chosen)?;
     if !landed {
         // With several places, the blank line is in the file.
@@ -55,12 +55,12 @@ pub(super) fn retry_without_edges(
     Ok(with)
 }
 
-fn is_blank(line: &&HunkLine<'_>) -> bool {
+fn is_blank(line: &&HunkLine) -> bool {
     line.mark == LineMark::Context && !line.no_newline && line.text.iter().all(u8::is_ascii_whitespace)
 }
 
 /// Returns the lines without blank context at their edges.
-pub(super) fn within_blank_edges<'l, 'a>(lines: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
+pub(super) fn within_blank_edges(lines: &[HunkLine]) -> &[HunkLine] {
     let lead = lines.iter().take_while(is_blank).count();
     let below = lines.get(lead..).unwrap_or_default();
     let trail = below.iter().rev().take_while(is_blank).count();
@@ -68,7 +68,7 @@ pub(super) fn within_blank_edges<'l, 'a>(lines: &'l [HunkLine<'a>]) -> &'l [Hunk
 }
 
 /// Returns the hunk without blank context at its edges. Returns `None` if it has none, or no other old line.
-fn without_edges<'a>(hunk: &Hunk<'a>) -> Option<Hunk<'a>> {
+fn without_edges(hunk: &Hunk) -> Option<Hunk> {
     let lines = within_blank_edges(&hunk.lines);
     if lines.len() == hunk.lines.len() || !lines.iter().any(HunkLine::is_old) {
         return None;

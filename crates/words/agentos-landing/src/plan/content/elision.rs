@@ -15,7 +15,7 @@ use crate::{FileReport, HunkReport, Refusal};
 /// Places hunks in pieces if they do not land whole.
 pub(super) fn retry_in_pieces(
     target: &mut TargetFile<'_>,
-    hunks: &[&Hunk<'_>],
+    hunks: &[&Hunk],
     whole: PlacedHunks,
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
@@ -29,7 +29,7 @@ pub(super) fn retry_in_pieces(
             None => return Ok(whole),
         }
     }
-    let all: Vec<&Hunk<'_>> = pieces.iter().flatten().collect();
+    let all: Vec<&Hunk> = pieces.iter().flatten().collect();
     let settled = placement::place_hunks(target, &all)?;
     let Ok(splices) = settled.splices else {
         return Ok(whole);
@@ -37,29 +37,25 @@ pub(super) fn retry_in_pieces(
     // The two pieces may be in two functions that look alike. Then the lines between them belong to both.
     if leaves_block(target, &pieces, &settled.reports) {
         let message = "lines left out of the context reach beyond the block in which it begins";
-        return Err(ambiguous(message)
-            .at(&report.path)
+        let refusal = ambiguous(message).at(&report.path);
+        return Err(refusal
             .hint("write out the lines between, or split the hunk there")
             .into());
     }
     let detail = "lines left out of the context were taken from the file";
     report.repairs.push(new_repair("elision", detail));
     let mut of_pieces = settled.reports.into_iter();
-    let mut reports: Vec<HunkReport> = Vec::with_capacity(hunks.len());
-    for (old, pieces) in whole.reports.iter().zip(&pieces) {
+    let reports = whole.reports.iter().zip(&pieces).filter_map(|(old, pieces)| {
         let own: Vec<HunkReport> = of_pieces.by_ref().take(pieces.len()).collect();
-        let first = own.into_iter().next();
-        reports.extend(first.map(|first| HunkReport {
-            index: old.index,
-            ..first
-        }));
-    }
-    let splices = Ok(splices);
+        let index = old.index;
+        own.into_iter().next().map(|first| HunkReport { index, ..first })
+    });
+    let (reports, splices) = (reports.collect(), Ok(splices));
     Ok(PlacedHunks { reports, splices })
 }
 
 /// Returns true if a line between two pieces of a hunk ends the block of the first, or begins that of the second.
-fn leaves_block(target: &TargetFile<'_>, pieces: &[Vec<Hunk<'_>>], reports: &[HunkReport]) -> bool {
+fn leaves_block(target: &TargetFile<'_>, pieces: &[Vec<Hunk>], reports: &[HunkReport]) -> bool {
     let mut found = reports
         .iter()
         .map(|report| report.found_line.and_then(|line| usize::try_from(line).ok()));
@@ -127,17 +123,17 @@ fn line_depth(line: &TextLine<'_>) -> Option<usize> {
 }
 
 /// Returns true for a context line that is an elision.
-fn is_gap(line: &HunkLine<'_>) -> bool {
+fn is_gap(line: &HunkLine) -> bool {
     line.mark == LineMark::Context && is_elision(&line.text)
 }
 
 /// Cuts a hunk into pieces. Returns `None` if a piece has no line to find it by, or if a changed line is an elision,
 /// too.
-fn cut_at_gaps<'a>(target: &TargetFile<'_>, hunk: &Hunk<'a>) -> Result<Option<Vec<Hunk<'a>>>, Refusal> {
+fn cut_at_gaps(target: &TargetFile<'_>, hunk: &Hunk) -> Result<Option<Vec<Hunk>>, Refusal> {
     if !hunk.lines.iter().any(is_gap) {
         return Ok(Some(vec![hunk.clone()]));
     }
-    let is_changed_gap = |line: &HunkLine<'_>| line.mark != LineMark::Context && is_elision(&line.text);
+    let is_changed_gap = |line: &HunkLine| line.mark != LineMark::Context && is_elision(&line.text);
     if hunk.lines.iter().any(is_changed_gap) {
         return Ok(None);
     }
@@ -179,6 +175,6 @@ fn cut_at_gaps<'a>(target: &TargetFile<'_>, hunk: &Hunk<'a>) -> Result<Option<Ve
     Ok(Some(pieces))
 }
 
-fn says_something(line: &HunkLine<'_>) -> bool {
+fn says_something(line: &HunkLine) -> bool {
     line.is_old() && !line.text.iter().all(u8::is_ascii_whitespace)
 }

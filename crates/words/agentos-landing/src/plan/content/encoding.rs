@@ -36,10 +36,10 @@ impl TextEncoding {
     ///
     /// # Errors
     /// Fails if an added line has characters outside ASCII and nothing shows the file's encoding.
-    pub(super) fn recognise<'l, 'a: 'l>(
+    pub(super) fn recognise<'l>(
         path: &str,
         content: &[u8],
-        lines: impl Iterator<Item = &'l HunkLine<'a>>,
+        lines: impl Iterator<Item = &'l HunkLine>,
     ) -> Result<Option<(Self, Vec<u8>)>, Refusal> {
         for (mark, encoding) in [(b"\xff\xfe", Self::Utf16Le), (b"\xfe\xff", Self::Utf16Be)] {
             if let Some(rest) = content.strip_prefix(mark) {

@@ -12,7 +12,7 @@
 
 use super::view::FileView;
 use crate::canonical::{MIN_ID, has_id};
-use crate::locate::{HunkPlace, SoughtHunk, TargetFile, order, possible_places};
+use crate::locate::{HunkPlace, SoughtHunk, TargetFile, order};
 use crate::parse::{FileEdit, Hunk, LineMark, new_repair};
 use crate::placement;
 use crate::refusal::ambiguous;
@@ -24,25 +24,23 @@ use crate::{FileReport, HunkReport, Refusal, Rung};
 const FULL: usize = 40;
 
 /// Returns true if the `index` line names the blob of the base as the old one.
-pub(super) fn names_base(edit: &FileEdit<'_>, resolved: &ResolvedPart) -> bool {
+pub(super) fn names_base(edit: &FileEdit, resolved: &ResolvedPart) -> bool {
     is_base(edit.extended.index.as_ref().map(|(old, _)| old), resolved)
 }
 
 /// Returns true if every `index` line names the blob of the base as the new one: the change was applied before.
-pub(super) fn names_result(parts: &[(&FileEdit<'_>, &ResolvedPart)]) -> bool {
+pub(super) fn names_result(parts: &[(&FileEdit, &ResolvedPart)]) -> bool {
     let mut parts = parts.iter();
     parts.all(|(edit, resolved)| is_base(edit.extended.index.as_ref().map(|(_, new)| new), resolved))
 }
 
 fn is_base(named: Option<&String>, resolved: &ResolvedPart) -> bool {
-    match (named, &resolved.id) {
-        (Some(named), Some(id)) => named.len() >= MIN_ID && id.starts_with(named.as_str()),
-        (Some(_) | None, _) => false,
-    }
+    let ids = named.zip(resolved.id.as_ref());
+    ids.is_some_and(|(named, id)| named.len() >= MIN_ID && id.starts_with(named.as_str()))
 }
 
 /// Returns the id of the result, if all parts name the same one for this base. Returns `None` otherwise.
-pub(super) fn result_id<'e>(parts: &[(&'e FileEdit<'_>, &ResolvedPart)]) -> Option<&'e str> {
+pub(super) fn result_id<'e>(parts: &[(&'e FileEdit, &ResolvedPart)]) -> Option<&'e str> {
     let (first, resolved) = parts.first()?;
     let (_, new) = first.extended.index.as_ref()?;
     let known = resolved.id.as_ref().is_some_and(|id| id.len() == FULL);
@@ -57,7 +55,7 @@ pub(super) fn result_id<'e>(parts: &[(&'e FileEdit<'_>, &ResolvedPart)]) -> Opti
 /// places it.
 pub(super) fn check_result(
     target: &TargetFile<'_>,
-    hunks: &[&Hunk<'_>],
+    hunks: &[&Hunk],
     report: &mut FileReport,
 ) -> Result<(), Refusal> {
     let lines = target.lines().len();
@@ -82,7 +80,7 @@ pub(super) fn check_result(
 
 /// Returns true if `git apply` places the hunk where it landed: it has four true numbers, needs no repair, and reaches the
 /// end of the file if it has no context below its changes.
-fn fits_as_git(report: &HunkReport, hunk: &Hunk<'_>, lines: usize) -> bool {
+fn fits_as_git(report: &HunkReport, hunk: &Hunk, lines: usize) -> bool {
     let stated = hunk.stated;
     let numbered = [
         stated.old_start,
@@ -107,17 +105,17 @@ fn fits_as_git(report: &HunkReport, hunk: &Hunk<'_>, lines: usize) -> bool {
 /// Fails if the work exceeds the budget.
 pub(super) fn find_result(
     target: &mut TargetFile<'_>,
-    (hunks, id): (&[&Hunk<'_>], &str),
+    (hunks, id): (&[&Hunk], &str),
     view: &FileView<'_>,
     report: &mut FileReport,
 ) -> Result<Option<Vec<u8>>, StopReason> {
     /// Maximum number of choices, and of bytes of their results.
     const CHOICES: usize = 64;
     const BYTES: usize = 64 << 20;
-    let sought: Vec<SoughtHunk<'_, '_>> = hunks.iter().map(|hunk| SoughtHunk::new(hunk)).collect();
+    let sought: Vec<SoughtHunk<'_>> = hunks.iter().map(|hunk| SoughtHunk::new(hunk)).collect();
     let mut places = Vec::with_capacity(sought.len());
     for one in &sought {
-        let possible = possible_places(target, one)?;
+        let possible = target.possible_places(one)?;
         // A hunk that states no line at all leaves too much to the id alone.
         if possible.len() > 1 && one.stated.is_none() {
             return Ok(None);
@@ -151,21 +149,18 @@ pub(super) fn find_result(
 /// Returns one place for each hunk: the choice with this number, as its digits say in a system with one digit for each
 /// hunk.
 fn nth_choice(places: &[Vec<HunkPlace>], mut number: usize) -> Vec<&HunkPlace> {
-    let mut digit = |places: &Vec<HunkPlace>| {
+    let chosen = places.iter().filter_map(|places| {
         let count = places.len().max(1);
-        let at = number % count;
+        let place = places.get(number % count);
         number /= count;
-        at
-    };
-    places
-        .iter()
-        .filter_map(|places| places.get(digit(places)))
-        .collect()
+        place
+    });
+    chosen.collect()
 }
 
 fn splices_at(
     target: &TargetFile<'_>,
-    sought: &[SoughtHunk<'_, '_>],
+    sought: &[SoughtHunk<'_>],
     chosen: &[&HunkPlace],
 ) -> Option<Vec<LineSplice>> {
     let mut all = Vec::new();

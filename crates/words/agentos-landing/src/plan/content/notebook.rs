@@ -202,16 +202,10 @@ impl<'n> NotebookText<'n> {
         for splice in splices {
             strings.extend(kept(at, splice.start)?);
             for line in split_lines(&splice.bytes) {
-                let text = std::str::from_utf8(line.text)
-                    .ok()
-                    .filter(|text| !text.contains('\0'))?;
-                let ending = std::str::from_utf8(line.eol.bytes()).ok()?;
-                // A last line without an ending of its own gets one below, if another line follows.
-                let ending = if line.eol == LineEnding::Missing {
-                    "\n"
-                } else {
-                    ending
-                };
+                let text = std::str::from_utf8(line.full).ok();
+                let text = text.filter(|text| !text.contains('\0'))?;
+                // A last line without an ending of its own loses this one below, unless another line follows.
+                let ending = if line.eol == LineEnding::Missing { "\n" } else { "" };
                 strings.push(self.quote(&format!("{text}{ending}"))?);
             }
             at = splice.end;

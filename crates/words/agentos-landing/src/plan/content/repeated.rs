@@ -12,7 +12,7 @@ use crate::resolve::StopReason;
 use crate::{FileReport, Repair};
 
 /// Returns the marks and texts of a hunk, for comparison.
-pub(super) fn hunk_texts<'h>(hunk: &'h Hunk<'_>) -> Vec<(LineMark, &'h [u8])> {
+pub(super) fn hunk_texts(hunk: &Hunk) -> Vec<(LineMark, &[u8])> {
     let texts = hunk.lines.iter().map(|line| (line.mark, line.text.as_ref()));
     texts.collect()
 }
@@ -22,7 +22,7 @@ pub(super) fn duplicate_repair() -> Repair {
 }
 
 /// Returns the hunks without those that repeat the text and the stated line of another one.
-pub(super) fn distinct_hunks<'e, 'a>(all: &[&'e Hunk<'a>]) -> Vec<&'e Hunk<'a>> {
+pub(super) fn distinct_hunks<'e>(all: &[&'e Hunk]) -> Vec<&'e Hunk> {
     let mut seen = HashSet::new();
     all.iter()
         .copied()
@@ -39,7 +39,7 @@ pub(super) fn distinct_hunks<'e, 'a>(all: &[&'e Hunk<'a>]) -> Vec<&'e Hunk<'a>> 
 /// their lines. `settled` has them once. If they also land all, at other places, nothing shows what is meant.
 pub(super) fn place_repeated(
     target: &mut TargetFile<'_>,
-    (all, once): (&[&Hunk<'_>], &[&Hunk<'_>]),
+    (all, once): (&[&Hunk], &[&Hunk]),
     settled: PlacedHunks,
     report: &mut FileReport,
 ) -> Result<PlacedHunks, StopReason> {
@@ -54,10 +54,9 @@ pub(super) fn place_repeated(
             (Ok(_), Ok(_)) => {
                 let path = &report.path;
                 let message = format!("a hunk of `{path}` is repeated, and fits as often as it is written");
-                return Err(ambiguous(message)
-                    .at(path)
-                    .hint("state the line of each hunk, or leave the repeated one out")
-                    .into());
+                let refusal = ambiguous(message).at(path);
+                let hint = "state the line of each hunk, or leave the repeated one out";
+                return Err(refusal.hint(hint).into());
             }
             (Err(_), _) => {}
         }

@@ -32,9 +32,9 @@ impl<'c> FileView<'c> {
     ///
     /// # Errors
     /// Fails if the lines need an encoding that is not known.
-    pub(super) fn of_lines<'h, 'a: 'h>(
+    pub(super) fn of_lines<'h>(
         content: &'c [u8],
-        lines: impl Iterator<Item = &'h HunkLine<'a>>,
+        lines: impl Iterator<Item = &'h HunkLine>,
         report: &mut FileReport,
     ) -> Result<Self, Refusal> {
         Ok(match TextEncoding::recognise(&report.path, content, lines)? {
@@ -60,11 +60,11 @@ impl<'c> FileView<'c> {
     ///
     /// # Errors
     /// Fails with `stale` if nothing shows that this state is written as the file is.
-    pub(super) fn text_of<'s, 'h, 'a: 'h>(
+    pub(super) fn text_of<'s, 'h>(
         &self,
         path: &str,
         state: &'s [u8],
-        lines: impl Iterator<Item = &'h HunkLine<'a>>,
+        lines: impl Iterator<Item = &'h HunkLine>,
     ) -> Result<Cow<'s, [u8]>, Refusal> {
         let other = |why: &str| Err(stale_refusal(path, why));
         match self {
@@ -116,12 +116,7 @@ impl<'c> FileView<'c> {
 type EditedFile = Result<Arc<[u8]>, StopReason>;
 
 /// Returns a notebook with another text in one of its cells.
-pub(super) fn replace_cell(
-    content: &[u8],
-    id: &str,
-    hunks: &[&Hunk<'_>],
-    report: &mut FileReport,
-) -> EditedFile {
+pub(super) fn replace_cell(content: &[u8], id: &str, hunks: &[&Hunk], report: &mut FileReport) -> EditedFile {
     let text = crate::placement::content_of(hunks.iter().flat_map(|hunk| &hunk.lines));
     let new = NotebookText::read(content).and_then(|cells| cells.replace_cell(id, &text));
     match (new, hunks.len()) {
@@ -141,7 +136,7 @@ pub(super) fn replace_cell(
 /// two may leave a notebook.
 pub(super) fn place_in_views(
     content: &[u8],
-    hunks: &[&Hunk<'_>],
+    hunks: &[&Hunk],
     report: &mut FileReport,
     mut place: impl FnMut(&FileView<'_>, &mut FileReport) -> EditedFile,
 ) -> EditedFile {
