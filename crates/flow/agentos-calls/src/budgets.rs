@@ -432,8 +432,8 @@ fn read_budgets(environment: &Environment) -> Result<Vec<BudgetLimit>, EffectErr
     Ok(file.budgets)
 }
 
-fn open_store(host: &Ground) -> Result<BudgetStore, EffectError> {
-    let folder = host.environment().state_dir();
+fn open_store(ground: &Ground) -> Result<BudgetStore, EffectError> {
+    let folder = ground.environment().state_dir();
     let folder =
         folder.ok_or_else(|| usage_error("there is no home folder for the ledger").hint("set `HOME`"))?;
     BudgetStore::open(&folder).map_err(|error| store_error(&error))
@@ -443,7 +443,7 @@ fn open_store(host: &Ground) -> Result<BudgetStore, EffectError> {
 ///
 /// # Errors
 /// If a budget is about the tool and nobody knows what its calls cost, or the budgets cannot be read.
-pub fn guard_tool(host: &Ground, tool: Tool, profile: &Profile) -> Result<Tool, EffectError> {
+pub fn guard_tool(ground: &Ground, tool: Tool, profile: &Profile) -> Result<Tool, EffectError> {
     let model = GuardedModel {
         session: None,
         provider: profile.provider.clone(),
@@ -452,7 +452,7 @@ pub fn guard_tool(host: &Ground, tool: Tool, profile: &Profile) -> Result<Tool, 
         price: tool.price.clone(),
         window: tool.bounding_window,
     };
-    let Some(guard) = BudgetGuard::open(host, model)? else {
+    let Some(guard) = BudgetGuard::open(ground, model)? else {
         return Ok(tool);
     };
     if profile.adapter.is_program() {
@@ -470,7 +470,7 @@ pub fn guard_tool(host: &Ground, tool: Tool, profile: &Profile) -> Result<Tool, 
         adapter: Box::new(GuardedAdapter {
             inner: tool.adapter,
             guard: Arc::new(guard),
-            host: host.clone(),
+            ground: ground.clone(),
             price: tool.price.clone(),
             output_tokens,
         }),

@@ -22,7 +22,7 @@ pub use opened::{OpenedModel, ReadyModel, SharedGuard};
 #[derive(Clone)]
 pub struct CallDesk {
     /// The ground of the calls.
-    pub host: Ground,
+    pub ground: Ground,
     pub(crate) processes: ModelProcesses,
     /// The ledger in which each call is recorded.
     pub ledger: TurnLedger,
@@ -37,11 +37,11 @@ impl CallDesk {
     ///
     /// # Errors
     /// If the ledger cannot be opened: a message whose cost cannot be recorded is not sent.
-    pub(crate) fn for_one_call(host: &Ground) -> Result<Self, EffectError> {
+    pub(crate) fn for_one_call(ground: &Ground) -> Result<Self, EffectError> {
         Ok(Self {
-            host: host.clone(),
+            ground: ground.clone(),
             processes: ModelProcesses::new(),
-            ledger: TurnLedger::Single(Arc::new(Ledger::open(host)?)),
+            ledger: TurnLedger::Single(Arc::new(Ledger::open(ground)?)),
             token: None,
             kept: None,
         })
@@ -49,13 +49,13 @@ impl CallDesk {
 
     /// Makes the desk of a service, which keeps its models open.
     pub fn for_service(
-        host: &Ground,
+        ground: &Ground,
         processes: &ModelProcesses,
         ledger: TurnLedger,
         (kept, token): (&KeptModels, Option<&str>),
     ) -> Self {
         Self {
-            host: host.clone(),
+            ground: ground.clone(),
             processes: processes.clone(),
             ledger,
             token: token.map(str::to_owned),
@@ -69,8 +69,8 @@ impl CallDesk {
     /// If the provider is not a server, its profile is invalid, or the budgets cannot be read.
     pub(crate) fn open_model(&self, provider: &ProviderChoice) -> Result<Arc<ReadyModel>, EffectError> {
         match &self.kept {
-            Some(kept) => kept.find_chosen(&self.host, provider, &self.processes),
-            None => ReadyModel::open(&self.host, provider, &self.processes).map(Arc::new),
+            Some(kept) => kept.find_chosen(&self.ground, provider, &self.processes),
+            None => ReadyModel::open(&self.ground, provider, &self.processes).map(Arc::new),
         }
     }
 }

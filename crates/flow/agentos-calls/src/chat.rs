@@ -129,7 +129,7 @@ impl ChatCall {
     ) -> Result<Self, EffectError> {
         let provider = pool.as_ref().map_or(named, |(_, pinned)| &pinned.provider);
         let ready = desk.open_model(provider)?;
-        let guard = ready.open_guard(&desk.host, desk.token.as_deref())?;
+        let guard = ready.open_guard(&desk.ground, desk.token.as_deref())?;
         let wanted = provider.max_output_tokens;
         Ok(Self::with_model(
             desk,
@@ -199,11 +199,11 @@ impl ChatCall {
         let Some((mut turn, pinned)) = self.pool else {
             return Ok(None);
         };
-        let host = &self.desk.host;
-        if !turn.passes_call_on(host, &pinned, &failure.code) {
+        let ground = &self.desk.ground;
+        if !turn.passes_call_on(ground, &pinned, &failure.code) {
             return Ok(None);
         }
-        let Some(next) = turn.choose_next(host)? else {
+        let Some(next) = turn.choose_next(ground)? else {
             return Ok(None);
         };
         let named = next.provider.clone();
@@ -252,7 +252,7 @@ impl ChatAnswer<'_> {
         let ready = &self.call.ready;
         if self.first_request.is_none() {
             // Kept until the answer has ended: other programs then wait with their first request to a model that is not loaded.
-            self.first_request = Some(await_first_request(&self.call.desk.host, &ready.opened.tool).await);
+            self.first_request = Some(await_first_request(&self.call.desk.ground, &ready.opened.tool).await);
         }
         if !std::mem::replace(&mut self.is_sent, true) {
             self.expected = self.call.desk.ledger.expect_turn();
@@ -276,7 +276,7 @@ impl ChatAnswer<'_> {
                 let call = self.describe_call(None, Some(code.clone()));
                 if let Err(unwritten) = self.record_end(TurnEnd::Failed { code }, call).await {
                     // The call has failed already, and its failure is what the caller has to know.
-                    self.call.desk.host.notify(unwritten_notice(&unwritten));
+                    self.call.desk.ground.notify(unwritten_notice(&unwritten));
                 }
                 Err(error)
             }
@@ -359,7 +359,7 @@ impl ChatAnswer<'_> {
         self.spend.close(&call, self.has_begun);
         let choice = self.call.pool.as_ref();
         if let Some((turn, pinned)) = choice.filter(|_| end == TurnEnd::Answered) {
-            turn.remember_answer(&self.call.desk.host, pinned);
+            turn.remember_answer(&self.call.desk.ground, pinned);
         }
         Some(TurnRecord {
             session: None,
@@ -404,7 +404,7 @@ impl Drop for ChatAnswer<'_> {
         if let Some(record) = self.close_call(TurnEnd::Cancelled, call) {
             let ledger = &self.call.desk.ledger;
             if let Err(error) = ledger.record_at_once(&self.call.turn, record) {
-                self.call.desk.host.notify(unwritten_notice(&error));
+                self.call.desk.ground.notify(unwritten_notice(&error));
             }
         }
     }
@@ -441,8 +441,8 @@ pub fn require_server(name: &str, profile: &Profile) -> Result<(), EffectError> 
 ///
 /// # Errors
 /// If there is no home folder.
-pub fn models_folder(host: &Ground) -> Result<PathBuf, EffectError> {
-    let folder = host.environment().cache_dir();
+pub fn models_folder(ground: &Ground) -> Result<PathBuf, EffectError> {
+    let folder = ground.environment().cache_dir();
     let folder = folder
         .ok_or_else(|| usage_error("there is no home folder to run the adapter in").hint("set `HOME`"))?;
     Ok(folder.join("models"))

@@ -63,7 +63,7 @@ pub struct RepositoryTools(Arc<ToolContext>);
 
 /// Everything that a call needs.
 struct ToolContext {
-    host: Ground,
+    ground: Ground,
     spec: RepositoryToolsSpec,
     /// Attempt of a task that the calls belong to. `None` in a conversation.
     attempt: Option<AttemptView>,
@@ -91,11 +91,11 @@ struct ShownTexts {
 }
 
 impl RepositoryTools {
-    /// Makes the tools for the repository of a host.
+    /// Makes the tools for the repository of a call.
     #[must_use]
-    pub fn new(host: &Ground, spec: RepositoryToolsSpec) -> Self {
+    pub fn new(ground: &Ground, spec: RepositoryToolsSpec) -> Self {
         Self(Arc::new(ToolContext {
-            host: host.clone(),
+            ground: ground.clone(),
             spec,
             attempt: None,
             shown: Mutex::default(),
@@ -104,9 +104,9 @@ impl RepositoryTools {
     }
 
     /// Makes the tools of a model that reads for one attempt of a task. `sent` is how many bytes of files it has been sent already.
-    pub fn for_attempt(host: &Ground, spec: RepositoryToolsSpec, attempt: AttemptView, sent: u64) -> Self {
+    pub fn for_attempt(ground: &Ground, spec: RepositoryToolsSpec, attempt: AttemptView, sent: u64) -> Self {
         Self(Arc::new(ToolContext {
-            host: host.clone(),
+            ground: ground.clone(),
             spec,
             attempt: Some(attempt),
             shown: Mutex::new(ShownTexts {
@@ -118,8 +118,8 @@ impl RepositoryTools {
     }
 
     /// Finds the base that the tools of a session read now.
-    pub fn find_target(host: &Ground, session: &SessionOptions) -> Result<TargetInfo, EffectError> {
-        base_reader::find_target(host, session)
+    pub fn find_target(ground: &Ground, session: &SessionOptions) -> Result<TargetInfo, EffectError> {
+        base_reader::find_target(ground, session)
     }
 
     /// Returns the others that the model can send what it reads.

@@ -84,7 +84,7 @@ impl HealthReport {
 
 /// Providers that can be checked repeatedly.
 pub struct HealthWatch {
-    host: Ground,
+    ground: Ground,
     tools: Tools,
     kinds: Vec<ProviderKind>,
     spec: HealthSpec,
@@ -100,7 +100,7 @@ impl Calls<'_> {
         let (kinds, model) = select_providers(self.ground, &tools, &spec)?;
         spec.overrides.model = model;
         Ok(HealthWatch {
-            host: self.ground.clone(),
+            ground: self.ground.clone(),
             tools,
             kinds,
             spec,
@@ -115,13 +115,13 @@ impl HealthWatch {
     /// # Errors
     /// If an edit format was to be saved and cannot be.
     pub async fn check_once(&self) -> Result<HealthReport, EffectError> {
-        check_with_probes(&self.host, &self.spec, &self.tools, &self.kinds).await
+        check_with_probes(&self.ground, &self.spec, &self.tools, &self.kinds).await
     }
 }
 
 /// Returns the providers of a check, each once, and the model that the call names. `None` if it names none.
 fn select_providers(
-    host: &Ground,
+    ground: &Ground,
     tools: &Tools,
     spec: &HealthSpec,
 ) -> Result<(Vec<ProviderKind>, Option<String>), EffectError> {
@@ -140,7 +140,7 @@ fn select_providers(
     for name in &given {
         tools.require_known(name.provider.name())?;
         // The health of a pool is that of its members' providers.
-        let members = pools::list_providers(host, tools, name.provider.name())?;
+        let members = pools::list_providers(ground, tools, name.provider.name())?;
         let meant = members.unwrap_or_else(|| vec![name.provider.clone()]);
         for kind in meant {
             if !kinds.contains(&kind) {
@@ -165,12 +165,12 @@ fn select_providers(
 
 /// Checks the providers once, with the probes that the order names.
 async fn check_with_probes(
-    host: &Ground,
+    ground: &Ground,
     spec: &HealthSpec,
     tools: &Tools,
     kinds: &[ProviderKind],
 ) -> Result<HealthReport, EffectError> {
-    let ready = make_tools(host, tools, kinds, &spec.overrides)?;
+    let ready = make_tools(ground, tools, kinds, &spec.overrides)?;
     let found: Vec<ToolHealth> = probe_all(kinds, &ready)
         .await
         .into_iter()
@@ -178,13 +178,13 @@ async fn check_with_probes(
         .map(|(health, tool)| with_key_remarks(health, tool))
         .collect();
     let mut found = found;
-    keys::name_key_store(host, found.iter_mut().flat_map(|tool| &mut tool.next));
+    keys::name_key_store(ground, found.iter_mut().flat_map(|tool| &mut tool.next));
     let answered = found.iter().zip(&ready);
     let answered: Vec<(&ToolHealth, &Tool)> = answered
         .filter_map(|(health, tool)| Some((health, tool.as_ref().ok()?)))
         .collect();
     // Before the probes, which take long: the checks are saved even if a person stops those.
-    key_checks::save_checks(host, &answered);
+    key_checks::save_checks(ground, &answered);
     let connected = answered.iter().filter(|(health, _)| health.is_connected());
     let mut probes = Vec::new();
     if spec.probes_edits {
@@ -210,13 +210,13 @@ async fn check_with_probes(
         for probe in &mut probes {
             let Some(best) = probe.best else { continue };
             let user = tools.user_file(&probe.provider)?;
-            let path = save_edit_format(host, &probe.provider, user, best)?;
+            let path = save_edit_format(ground, &probe.provider, user, best)?;
             probe.saved = Some(path.display().to_string());
         }
     }
     Ok(HealthReport {
         version: 1,
-        not_set_up: list_not_set_up(host, tools, &found),
+        not_set_up: list_not_set_up(ground, tools, &found),
         tools: found,
         probes,
         tool_calls: calls,
@@ -227,9 +227,9 @@ async fn check_with_probes(
 const USUAL_ABSENCES: [&str; 4] = ["missing-key", "missing-url", "no-program", "refused"];
 
 /// Returns the names of the checked providers that nobody began to set up.
-fn list_not_set_up(host: &Ground, tools: &Tools, found: &[ToolHealth]) -> Vec<String> {
+fn list_not_set_up(ground: &Ground, tools: &Tools, found: &[ToolHealth]) -> Vec<String> {
     // A mistake in the settings is reported where they are used; the health of providers does not depend on them.
-    let chosen = Providers::of(host)
+    let chosen = Providers::of(ground)
         .read_settings()
         .ok()
         .and_then(|settings| settings.default_provider());
@@ -239,7 +239,7 @@ fn list_not_set_up(host: &Ground, tools: &Tools, found: &[ToolHealth]) -> Vec<St
         !tool.is_connected() && USUAL_ABSENCES.contains(&detail)
     });
     absent
-        .filter(|tool| tools.set_up_by(host, &tool.provider, default).is_none())
+        .filter(|tool| tools.set_up_by(ground, &tool.provider, default).is_none())
         .map(|tool| tool.provider.clone())
         .collect()
 }
@@ -249,35 +249,35 @@ fn list_not_set_up(host: &Ground, tools: &Tools, found: &[ToolHealth]) -> Vec<St
 /// # Errors
 /// If the system refuses to wait for them.
 pub fn check_providers(
-    host: &Ground,
+    ground: &Ground,
     tools: &Tools,
     kinds: &[ProviderKind],
     over: &ProviderOverrides,
 ) -> Result<Vec<ToolHealth>, EffectError> {
-    let ready = make_tools(host, tools, kinds, over)?;
+    let ready = make_tools(ground, tools, kinds, over)?;
     let found = runtime::block_on(probe_all(kinds, &ready))?;
     let found = found.into_iter().zip(&ready);
     let found = found.map(|(health, tool)| with_key_remarks(health, tool));
     let mut found: Vec<ToolHealth> = found.collect();
-    keys::name_key_store(host, found.iter_mut().flat_map(|tool| &mut tool.next));
+    keys::name_key_store(ground, found.iter_mut().flat_map(|tool| &mut tool.next));
     Ok(found)
 }
 
 /// Makes the tools of these providers, all at once. A keyring that does not answer then costs one timeout, not one for
 /// each provider.
 fn make_tools(
-    host: &Ground,
+    ground: &Ground,
     tools: &Tools,
     kinds: &[ProviderKind],
     over: &ProviderOverrides,
 ) -> Result<Vec<Result<Tool, EffectError>>, EffectError> {
-    let settings = Providers::of(host).read_settings()?;
+    let settings = Providers::of(ground).read_settings()?;
     let with_model = |kind: &ProviderKind| ProviderOverrides {
         // The model that a task would use: a server that is connected but lacks it refuses the task.
         model: over
             .model
             .clone()
-            .or_else(|| settings.usual_model(host.environment(), kind)),
+            .or_else(|| settings.usual_model(ground.environment(), kind)),
         ..over.clone()
     };
     Ok(std::thread::scope(|scope| {
@@ -285,7 +285,7 @@ fn make_tools(
             .iter()
             .map(|kind| {
                 let over = with_model(kind);
-                scope.spawn(move || tools.make_probed(host, kind, &over))
+                scope.spawn(move || tools.make_probed(ground, kind, &over))
             })
             .collect();
         let lost = || {

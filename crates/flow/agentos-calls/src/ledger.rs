@@ -102,7 +102,7 @@ pub(crate) struct RecordedTurn<'a> {
 /// The user's ledger.
 #[derive(Debug)]
 pub struct Ledger {
-    host: Ground,
+    ground: Ground,
     folder: PathBuf,
     tape: Store,
 }
@@ -112,13 +112,13 @@ impl Ledger {
     ///
     /// # Errors
     /// If there is no home folder, or the folder cannot be made.
-    pub fn open(host: &Ground) -> Result<Self, EffectError> {
-        let folder = find_folder(host)?;
+    pub fn open(ground: &Ground) -> Result<Self, EffectError> {
+        let folder = find_folder(ground)?;
         // Before the tape makes its own folder in it, which others could read.
         make_private_folder(&folder).map_err(|error| store_error(&error))?;
         let tape = Store::open(&folder.join(TAPE)).map_err(|error| ledger_error(&error))?;
         Ok(Self {
-            host: host.clone(),
+            ground: ground.clone(),
             folder,
             tape,
         })
@@ -211,7 +211,7 @@ impl Ledger {
     ) -> Result<u64, EffectError> {
         let body = to_body(body)?;
         // Before the lock of the tape, because a keyring can take seconds.
-        let key = evidence_key::find_or_make_key(&self.host);
+        let key = evidence_key::find_or_make_key(&self.ground);
         let signer = key
             .as_ref()
             .map(|found| &found.key)
@@ -284,9 +284,9 @@ impl Ledger {
     ///
     /// # Errors
     /// Those of [`Ledger::open`] and [`Ledger::open_database`].
-    pub fn open_existing(host: &Ground) -> Result<Option<LedgerStore>, EffectError> {
-        match existing_tape(host) {
-            Some(_) => Self::open(host)?.open_database().map(Some),
+    pub fn open_existing(ground: &Ground) -> Result<Option<LedgerStore>, EffectError> {
+        match existing_tape(ground) {
+            Some(_) => Self::open(ground)?.open_database().map(Some),
             None => Ok(None),
         }
     }
@@ -319,8 +319,8 @@ pub fn unwritten_notice(error: &EffectError) -> Notice {
 }
 
 /// Returns the folder of the tape. `None` if there is no ledger yet.
-pub fn existing_tape(host: &Ground) -> Option<PathBuf> {
-    let tape = host.environment().state_dir()?.join(TAPE);
+pub fn existing_tape(ground: &Ground) -> Option<PathBuf> {
+    let tape = ground.environment().state_dir()?.join(TAPE);
     tape.is_dir().then_some(tape)
 }
 
@@ -331,8 +331,8 @@ fn to_body(body: &impl Serialize) -> Result<Value, EffectError> {
     })
 }
 
-fn find_folder(host: &Ground) -> Result<PathBuf, EffectError> {
-    let folder = host.environment().state_dir();
+fn find_folder(ground: &Ground) -> Result<PathBuf, EffectError> {
+    let folder = ground.environment().state_dir();
     folder.ok_or_else(|| usage_error("there is no home folder for the ledger").hint("set `HOME`"))
 }
 

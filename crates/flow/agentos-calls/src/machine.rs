@@ -80,7 +80,7 @@ pub struct SilentServer {
 
 /// Machine that is looked at repeatedly.
 pub struct MachineWatch {
-    host: Ground,
+    ground: Ground,
     source: Box<dyn MachineSource>,
     servers: Vec<(String, Hosting)>,
     is_first: bool,
@@ -93,7 +93,7 @@ impl Calls<'_> {
     /// If a profile folder or the script cannot be read.
     pub fn watch_machine(self) -> Result<MachineWatch, EffectError> {
         Ok(MachineWatch {
-            host: self.ground.clone(),
+            ground: self.ground.clone(),
             source: open_machine(self.ground)?,
             servers: list_local_servers(self.ground)?,
             is_first: true,
@@ -136,7 +136,7 @@ impl MachineWatch {
             sample: sample.map_err(|error| wrong_script(&error))?,
             models,
             silent,
-            switches: list_switches(&self.host),
+            switches: list_switches(&self.ground),
         })
     }
 }
@@ -145,18 +145,18 @@ impl MachineWatch {
 ///
 /// # Errors
 /// If the script cannot be read.
-pub(crate) fn open_machine(host: &Ground) -> Result<Box<dyn MachineSource>, EffectError> {
-    let Some(file) = host.environment().get(SCRIPT) else {
+pub(crate) fn open_machine(ground: &Ground) -> Result<Box<dyn MachineSource>, EffectError> {
+    let Some(file) = ground.environment().get(SCRIPT) else {
         return Ok(Box::new(SystemMachine::default()));
     };
-    let text = read_text_file(host.environment(), std::path::Path::new(file), LARGEST_SCRIPT)?;
+    let text = read_text_file(ground.environment(), std::path::Path::new(file), LARGEST_SCRIPT)?;
     let machine = ScriptedMachine::parse(&text).map_err(|error| wrong_script(&error))?;
     Ok(Box::new(machine))
 }
 
 /// Returns true if the environment names a script in place of the machine.
-pub(crate) fn is_scripted(host: &Ground) -> bool {
-    host.environment().get(SCRIPT).is_some()
+pub(crate) fn is_scripted(ground: &Ground) -> bool {
+    ground.environment().get(SCRIPT).is_some()
 }
 
 pub(crate) fn wrong_script(error: &agentos_machine::MachineError) -> EffectError {
@@ -164,9 +164,9 @@ pub(crate) fn wrong_script(error: &agentos_machine::MachineError) -> EffectError
 }
 
 /// Lists the servers on this machine that somebody set up, also as members of pools.
-fn list_local_servers(host: &Ground) -> Result<Vec<(String, Hosting)>, EffectError> {
-    let tools = read_tools(host)?;
-    let default = Providers::of(host)
+fn list_local_servers(ground: &Ground) -> Result<Vec<(String, Hosting)>, EffectError> {
+    let tools = read_tools(ground)?;
+    let default = Providers::of(ground)
         .read_settings()
         .ok()
         .and_then(|settings| settings.default_provider());
@@ -174,10 +174,10 @@ fn list_local_servers(host: &Ground) -> Result<Vec<(String, Hosting)>, EffectErr
     let mut servers: Vec<(String, Hosting)> = Vec::new();
     for provider in tools.profiled_names() {
         // Built-in providers that nobody set up would only be asked in vain.
-        if tools.set_up_by(host, provider, default).is_none() {
+        if tools.set_up_by(ground, provider, default).is_none() {
             continue;
         }
-        let Some(hosting) = host_local(host, &tools, provider) else {
+        let Some(hosting) = host_local(ground, &tools, provider) else {
             continue;
         };
         let address = |hosting: &Hosting| hosting.profile.base_url.as_ref().map(ToString::to_string);
@@ -193,9 +193,9 @@ fn list_local_servers(host: &Ground) -> Result<Vec<(String, Hosting)>, EffectErr
 }
 
 /// Makes the server of a provider. `None` if it is none, is elsewhere, or has a mistake, which other verbs report.
-fn host_local(host: &Ground, tools: &Tools, provider: &str) -> Option<Hosting> {
+fn host_local(ground: &Ground, tools: &Tools, provider: &str) -> Option<Hosting> {
     let resolved = tools
-        .resolve_profile(host, provider, &ProviderOverrides::default())
+        .resolve_profile(ground, provider, &ProviderOverrides::default())
         .ok()?;
     let profile = &resolved.profile;
     if profile.adapter.is_pool() || profile.adapter.is_program() {
@@ -204,7 +204,7 @@ fn host_local(host: &Ground, tools: &Tools, provider: &str) -> Option<Hosting> {
     if profile.execution_mode() != ExecutionMode::Local {
         return None;
     }
-    make_server_tool(host, &resolved).ok()?.hosting
+    make_server_tool(ground, &resolved).ok()?.hosting
 }
 
 /// Lists the models of a server with their states, or the code of the reason why not.

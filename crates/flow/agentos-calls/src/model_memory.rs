@@ -170,23 +170,23 @@ impl Calls<'_> {
         let Some(spec) = plan_preload(self.ground, choice.provider.name()) else {
             return;
         };
-        let host = self.ground.clone();
-        std::thread::spawn(move || block_on(Calls::of(&host).change_model(&spec)));
+        let ground = self.ground.clone();
+        std::thread::spawn(move || block_on(Calls::of(&ground).change_model(&spec)));
     }
 }
 
 /// Returns the order to load a pool's member ahead. `None` if the provider is no such pool, or no member can be chosen.
-fn plan_preload(host: &Ground, name: &str) -> Option<ModelActionSpec> {
-    let tools = read_tools(host).ok()?;
+fn plan_preload(ground: &Ground, name: &str) -> Option<ModelActionSpec> {
+    let tools = read_tools(ground).ok()?;
     let pool = read_pool_file(&tools, name).ok()??;
     if pool.preload != Some(true) {
         return None;
     }
-    let chosen = Calls::of(host)
+    let chosen = Calls::of(ground)
         .choose_member(name, &PoolQuery::default())
         .ok()?
         .alias?;
-    let chain = load_chain(host, &tools, name).ok()?;
+    let chain = load_chain(ground, &tools, name).ok()?;
     let member = chain
         .first()?
         .members
@@ -257,12 +257,12 @@ async fn answer_one_token(adapter: &dyn ToolCaller, deadline: &Deadline) -> Resu
 /// # Errors
 /// If the lock cannot be made, or not in time.
 async fn wait_for_lock(
-    host: &Ground,
+    ground: &Ground,
     served: &ServedModel,
     deadline: &Deadline,
 ) -> Result<Option<LedgerLock>, EffectError> {
     loop {
-        match try_lock(host, served)? {
+        match try_lock(ground, served)? {
             LockTry::Locked(lock) => return Ok(Some(lock)),
             // Without a folder, several programs may load it at the same time; that is no reason to refuse.
             LockTry::Nowhere => return Ok(None),
@@ -281,8 +281,8 @@ enum LockTry {
     Nowhere,
 }
 
-fn try_lock(host: &Ground, served: &ServedModel) -> Result<LockTry, EffectError> {
-    let Some(folder) = host.environment().state_dir() else {
+fn try_lock(ground: &Ground, served: &ServedModel) -> Result<LockTry, EffectError> {
+    let Some(folder) = ground.environment().state_dir() else {
         return Ok(LockTry::Nowhere);
     };
     let address = served.address.as_deref().unwrap_or_default();
@@ -308,7 +308,7 @@ pub struct FirstLook {
 ///
 /// A model is not loaded by a request of its own: servers unload a model after a while that a first request loaded, and keep one that
 /// was loaded on request.
-pub async fn await_first_request(host: &Ground, tool: &Tool) -> FirstLook {
+pub async fn await_first_request(ground: &Ground, tool: &Tool) -> FirstLook {
     // These servers say whether a model is loaded, and one of them loads a model several times. The others load it once.
     if !tool.reports_window {
         return FirstLook::default();
@@ -326,7 +326,7 @@ pub async fn await_first_request(host: &Ground, tool: &Tool) -> FirstLook {
         let Some(served) = tool.served.as_ref().filter(|_| is_absent || is_loading) else {
             return look(None);
         };
-        match try_lock(host, served) {
+        match try_lock(ground, served) {
             Ok(LockTry::Locked(lock)) if is_absent => return look(Some(lock)),
             // No program of ours loads it, so nobody knows how long that takes: the turn itself reports it. A lock that cannot be
             // made is no reason to refuse a turn either.
@@ -339,11 +339,11 @@ pub async fn await_first_request(host: &Ground, tool: &Tool) -> FirstLook {
 
 /// Looks at the server of a run, as [`await_first_request`] does. If the user stops the run, `cancel` is ready again afterwards: the run
 /// then ends in its own order, before anything is sent.
-pub async fn look_at_server(host: &Ground, tool: &Tool, cancel: &mut CancelSignal<'_>) -> FirstLook {
+pub async fn look_at_server(ground: &Ground, tool: &Tool, cancel: &mut CancelSignal<'_>) -> FirstLook {
     let look = tokio::select! {
         biased;
         () = &mut *cancel => None,
-        look = await_first_request(host, tool) => Some(look),
+        look = await_first_request(ground, tool) => Some(look),
     };
     look.unwrap_or_else(|| {
         // A future that was ready must not be polled again.

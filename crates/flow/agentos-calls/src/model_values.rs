@@ -15,7 +15,7 @@ use agentos_providers::tools::Tools;
 
 /// Sources of what is known about models.
 pub(crate) struct ModelFacts<'a> {
-    host: &'a Ground,
+    ground: &'a Ground,
     tools: &'a Tools,
     catalog: &'a Catalog,
     /// Adapters of providers that were looked up: an imported table has thousands of models of few providers.
@@ -32,9 +32,9 @@ pub(crate) fn catalog_id(known: &KnownModel) -> String {
 
 impl<'a> ModelFacts<'a> {
     /// Collects the sources of values.
-    pub(crate) fn new(host: &'a Ground, tools: &'a Tools, catalog: &'a Catalog) -> Self {
+    pub(crate) fn new(ground: &'a Ground, tools: &'a Tools, catalog: &'a Catalog) -> Self {
         Self {
-            host,
+            ground,
             tools,
             catalog,
             adapters: RefCell::default(),
@@ -177,7 +177,7 @@ impl<'a> ModelFacts<'a> {
         if let Some(known) = self.adapters.borrow().get(provider) {
             return *known;
         }
-        let found = self.tools.adapter_of(self.host, provider);
+        let found = self.tools.adapter_of(self.ground, provider);
         self.adapters.borrow_mut().insert(provider.to_owned(), found);
         found
     }

@@ -144,14 +144,14 @@ impl Calls<'_> {
 /// # Errors
 /// If the pool cannot be used.
 pub fn list_providers(
-    host: &Ground,
+    ground: &Ground,
     tools: &Tools,
     name: &str,
 ) -> Result<Option<Vec<ProviderKind>>, EffectError> {
     if read_pool_file(tools, name)?.is_none() {
         return Ok(None);
     }
-    let chain = load_chain(host, tools, name)?;
+    let chain = load_chain(ground, tools, name)?;
     let mut providers: Vec<ProviderKind> = Vec::new();
     for member in chain.iter().take(1).flat_map(|pool| &pool.members) {
         let kind = ProviderKind::from(&member.model.provider);
@@ -186,10 +186,10 @@ fn unknown_pool(name: &str, known: &[&str]) -> EffectError {
 }
 
 /// Describes a pool for a list. `None` if the provider is no pool.
-fn describe_pool(host: &Ground, tools: &Tools, name: &str) -> Option<ListedPool> {
+fn describe_pool(ground: &Ground, tools: &Tools, name: &str) -> Option<ListedPool> {
     // A profile that cannot be parsed may be anything; the list of providers shows its mistake.
     let file = read_pool_file(tools, name).ok()??;
-    let (members, problem) = match load_chain(host, tools, name) {
+    let (members, problem) = match load_chain(ground, tools, name) {
         Ok(chain) => (
             chain.first().map(LoadedPool::list_members).unwrap_or_default(),
             None,

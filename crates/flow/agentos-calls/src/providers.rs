@@ -221,18 +221,18 @@ fn find_key_fault(key: &str) -> Option<&'static str> {
 }
 
 /// Returns the name under which a provider's key is stored.
-fn key_name(host: &Ground, tools: &Tools, provider: &str) -> Result<String, EffectError> {
+fn key_name(ground: &Ground, tools: &Tools, provider: &str) -> Result<String, EffectError> {
     tools.require_known(provider)?;
     if !tools.has_profile(provider) {
         return Err(usage_error(format!("`{provider}` has no profile and no key")));
     }
     Ok(tools
-        .resolve_profile(host, provider, &ProviderOverrides::default())?
+        .resolve_profile(ground, provider, &ProviderOverrides::default())?
         .profile
         .api_key_ref)
 }
 
-fn describe_provider(host: &Ground, tools: &Tools, provider: &str) -> Listed {
+fn describe_provider(ground: &Ground, tools: &Tools, provider: &str) -> Listed {
     let mut listed = Listed {
         provider: provider.to_owned(),
         execution_mode: None,
@@ -248,13 +248,13 @@ fn describe_provider(host: &Ground, tools: &Tools, provider: &str) -> Listed {
         return listed;
     }
     if pools::is_pool(tools, provider) {
-        match pools::load_chain(host, tools, provider) {
+        match pools::load_chain(ground, tools, provider) {
             Ok(chain) => listed.execution_mode = Some(pools::find_place(&chain)),
             Err(error) => listed.problem = Some(error.message),
         }
         return listed;
     }
-    match tools.resolve_profile(host, provider, &ProviderOverrides::default()) {
+    match tools.resolve_profile(ground, provider, &ProviderOverrides::default()) {
         Ok(resolved) => {
             listed.execution_mode = Some(resolved.profile.execution_mode());
             listed.base_url = resolved.profile.base_url.as_ref().map(ToString::to_string);
@@ -264,7 +264,7 @@ fn describe_provider(host: &Ground, tools: &Tools, provider: &str) -> Listed {
                 .as_ref()
                 .map(|program| program.command.clone());
             listed.model.clone_from(&resolved.profile.model);
-            listed.key = keys::key_status(host, &resolved).describe_source();
+            listed.key = keys::key_status(ground, &resolved).describe_source();
         }
         Err(error) => listed.problem = Some(error.message),
     }

@@ -49,7 +49,7 @@ pub struct WithheldText {
 
 /// Judge of reads for the receivers of a request.
 pub struct ReadJudge<'a> {
-    host: &'a Ground,
+    ground: &'a Ground,
     /// The model first, then programs to which it can send text.
     receivers: Vec<(Reader, ToolFacts)>,
     leaves: &'a [ReadLeave],
@@ -58,7 +58,7 @@ pub struct ReadJudge<'a> {
 impl<'a> ReadJudge<'a> {
     /// Makes the judge of a request.
     pub fn new<'m>(
-        host: &'a Ground,
+        ground: &'a Ground,
         receivers: impl IntoIterator<Item = &'m ModelFacts>,
         leaves: &'a [ReadLeave],
     ) -> Self {
@@ -66,7 +66,7 @@ impl<'a> ReadJudge<'a> {
             .into_iter()
             .map(|facts| (facts.to_reader(), facts.tool_facts()));
         Self {
-            host,
+            ground,
             receivers: receivers.collect(),
             leaves,
         }
@@ -116,9 +116,9 @@ impl<'a> ReadJudge<'a> {
     /// Opens the repository of a read: in its folder, or where this command is called, because a folder can have moved. `None` if it is
     /// in neither place.
     fn find_repository(&self, folder: &str, id: &str) -> Option<RepositoryPort> {
-        let of_read = self.host.clone().with_repository(Some(PathBuf::from(folder)));
-        [&of_read, self.host].into_iter().find_map(|host| {
-            let port = open_port(host, &SessionOptions::default()).ok()?;
+        let of_read = self.ground.clone().with_repository(Some(PathBuf::from(folder)));
+        [&of_read, self.ground].into_iter().find_map(|ground| {
+            let port = open_port(ground, &SessionOptions::default()).ok()?;
             (read_id(port.repo()).as_deref() == Some(id)).then_some(port)
         })
     }
@@ -144,7 +144,11 @@ impl<'a> ReadJudge<'a> {
             }
             if let (Some(rules), None) = (rules, &reading) {
                 let past = rules.read_past(reads)?;
-                reading = Some(ReaderRules::new((rules, past), &facts, self.host.read_answers()));
+                reading = Some(ReaderRules::new(
+                    (rules, past),
+                    &facts,
+                    self.ground.read_answers(),
+                ));
             }
             for file in &read.files {
                 let text = read.name_text(file);

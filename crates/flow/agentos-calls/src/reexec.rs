@@ -8,7 +8,7 @@ use crate::hosted;
 
 /// Runs this process as a confined child, if it was started as one, and returns its exit code.
 ///
-/// A process can only confine itself, so the host starts the running program again under a hidden verb: once to put up the sandbox around
+/// A process can only confine itself, so the product starts the running program again under a hidden verb: once to put up the sandbox around
 /// a tool, and once as the adapter that talks to a server inside it. Every `main` that uses this crate calls this function before anything
 /// else, while the process has one thread and has read no settings. `None` means that this is an ordinary start.
 #[must_use]

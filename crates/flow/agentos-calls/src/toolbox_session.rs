@@ -48,16 +48,16 @@ struct ToolboxState {
 
 impl ToolboxStates {
     /// Reads the states of toolboxes. None is started.
-    pub fn read(host: &Ground, names: &[String]) -> Self {
+    pub fn read(ground: &Ground, names: &[String]) -> Self {
         if names.is_empty() {
             return Self(Vec::new());
         }
         // A damaged file trusts nothing, and is reported when the toolboxes are opened.
-        let mut trusted = read_pins(host).map(|pins| pins.toolboxes).unwrap_or_default();
+        let mut trusted = read_pins(ground).map(|pins| pins.toolboxes).unwrap_or_default();
         let read = names.iter().map(|name| ToolboxState {
             name: name.clone(),
             pin: trusted.remove(name),
-            launch: Providers::of(host)
+            launch: Providers::of(ground)
                 .read_toolbox(name)
                 .ok()
                 .map(|profile| profile.launch),
@@ -69,24 +69,24 @@ impl ToolboxStates {
 impl OpenToolboxes {
     /// Starts toolboxes. One that is not as the user trusts it, or does not start, is left out with a notice: a session that named it
     /// long ago goes on without it.
-    pub async fn open(host: &Ground, names: &[String]) -> Self {
+    pub async fn open(ground: &Ground, names: &[String]) -> Self {
         if names.is_empty() {
             return Self::default();
         }
-        let mut trusted = match read_pins(host) {
+        let mut trusted = match read_pins(ground) {
             Ok(pins) => pins.toolboxes,
             Err(error) => {
                 for name in names {
-                    host.notify(leave_out(name, &error));
+                    ground.notify(leave_out(name, &error));
                 }
                 return Self::default();
             }
         };
         let mut started = Vec::new();
         for name in names {
-            match prepare_toolbox(host, name, trusted.remove(name)) {
+            match prepare_toolbox(ground, name, trusted.remove(name)) {
                 Ok(ready) => started.push(ready),
-                Err(notice) => host.notify(notice),
+                Err(notice) => ground.notify(notice),
             }
         }
         // At once: each of them takes as long as an interpreter takes to start.
@@ -98,7 +98,7 @@ impl OpenToolboxes {
         for (ready, described) in started.into_iter().zip(described) {
             match ready.judge_tools(described) {
                 Ok((name, toolbox)) => drop(open.insert(name, toolbox)),
-                Err(notice) => host.notify(notice),
+                Err(notice) => ground.notify(notice),
             }
         }
         Self(Arc::new(open))
@@ -115,13 +115,13 @@ impl OpenToolboxes {
     }
 
     /// Reports which toolboxes can reach hosts, where a model also reads a repository: it decides what they are sent.
-    pub fn warn_of_network(&self, host: &Ground) {
+    pub fn warn_of_network(&self, ground: &Ground) {
         for (name, toolbox) in self.0.iter().filter(|(_, toolbox)| !toolbox.hosts.is_empty()) {
             let hosts = toolbox.hosts.join(", ");
             let message = format!(
                 "the model reads this repository, and can send what it reads to `{name}`, which reaches {hosts}"
             );
-            host.notify(Notice::new("toolbox-network", message));
+            ground.notify(Notice::new("toolbox-network", message));
         }
     }
 
@@ -170,8 +170,8 @@ struct ReadyToolbox {
     pin: ToolboxPin,
 }
 
-fn prepare_toolbox(host: &Ground, name: &str, pin: Option<ToolboxPin>) -> Result<ReadyToolbox, Notice> {
-    let profile = Providers::of(host)
+fn prepare_toolbox(ground: &Ground, name: &str, pin: Option<ToolboxPin>) -> Result<ReadyToolbox, Notice> {
+    let profile = Providers::of(ground)
         .read_toolbox(name)
         .map_err(|error| leave_out(name, &error))?;
     let Some(pin) = pin else {
@@ -181,9 +181,9 @@ fn prepare_toolbox(host: &Ground, name: &str, pin: Option<ToolboxPin>) -> Result
     if pin.launch != profile.launch {
         return Err(ask_again(name, "its program or its profile changed"));
     }
-    let (asked, launch, toolbox_name) = (host.clone(), profile.launch.clone(), name.to_owned());
+    let (asked, launch, toolbox_name) = (ground.clone(), profile.launch.clone(), name.to_owned());
     let check: ProgramCheck = Box::new(move || check_trusted(&asked, &toolbox_name, &launch));
-    let opened = open_source(host, &profile, Some(check));
+    let opened = open_source(ground, &profile, Some(check));
     let toolbox = opened.map_err(|error| leave_out(name, &error))?;
     Ok(ReadyToolbox {
         profile,
@@ -214,13 +214,13 @@ impl ReadyToolbox {
 }
 
 /// Checks before each process that the user still trusts a toolbox, and that it would be started as it was.
-fn check_trusted(host: &Ground, name: &str, launch: &ToolboxLaunch) -> Result<(), String> {
-    let pins = read_pins(host).map_err(|error| error.message)?;
+fn check_trusted(ground: &Ground, name: &str, launch: &ToolboxLaunch) -> Result<(), String> {
+    let pins = read_pins(ground).map_err(|error| error.message)?;
     let pin = pins.toolboxes.get(name);
     if pin.is_none_or(|pin| pin.launch != *launch) {
         return Err("the user does not trust it any more".to_owned());
     }
-    let now = Providers::of(host)
+    let now = Providers::of(ground)
         .read_toolbox(name)
         .map_err(|error| error.message)?;
     match now.launch == *launch {

@@ -1,6 +1,6 @@
 //! The system's clock, and random run ids.
 //!
-//! Owns: reading the time and drawing a run's random part. Never: used below the host, which passes both on as values.
+//! Owns: reading the time and drawing a run's random part. Never: used below this crate, which passes both on as values.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};

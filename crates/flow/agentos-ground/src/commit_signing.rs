@@ -44,10 +44,10 @@ impl Wish {
 }
 
 /// Returns the surroundings in which a signing program would be started for this repository.
-pub fn signing_environment(host: &Ground, repo: &Repository) -> SigningEnvironment {
+pub fn signing_environment(ground: &Ground, repo: &Repository) -> SigningEnvironment {
     SigningEnvironment {
-        vars: host.environment().vars().clone(),
-        home: host.environment().home_dir(),
+        vars: ground.environment().vars().clone(),
+        home: ground.environment().home_dir(),
         repository: repo.work_dir().map(Path::to_owned),
         // `user.signingKey` may contain an SSH key itself, and `ssh-keygen -Y sign` reads keys from files only.
         key_file: repo.state_dir().join("signing-key.pub"),

@@ -1,6 +1,6 @@
 //! The environment, read once.
 //!
-//! Owns: every variable name and every location on disk that the host reads. Never: writes the environment.
+//! Owns: every variable name and every location on disk that the product reads. Never: writes the environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

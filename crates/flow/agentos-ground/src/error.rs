@@ -1,4 +1,4 @@
-//! Errors that the host itself makes, and errors of other crates as the engine's.
+//! Errors that the product itself makes, and errors of other crates as the engine's.
 //!
 //! Owns: the error of a wrong call, of a repository, and of the catalogue. Never: words it for one front end.
 

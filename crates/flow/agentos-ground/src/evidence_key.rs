@@ -60,12 +60,12 @@ impl UnsignedReason {
 ///
 /// # Errors
 /// If there is none, with the reason.
-pub fn find_or_make_key(host: &Ground) -> Result<StoredKey, UnsignedReason> {
-    match look_up_key(host).map_err(UnsignedReason::Failed)? {
+pub fn find_or_make_key(ground: &Ground) -> Result<StoredKey, UnsignedReason> {
+    match look_up_key(ground).map_err(UnsignedReason::Failed)? {
         KeySearch::Key(kept) => Ok(*kept),
         KeySearch::Nothing(KeyStore::File) => Err(UnsignedReason::NoKey),
         KeySearch::Nothing(KeyStore::Keyring) => {
-            make_key(host, KeyStore::Keyring).map_err(|error| UnsignedReason::Failed(error.message))
+            make_key(ground, KeyStore::Keyring).map_err(|error| UnsignedReason::Failed(error.message))
         }
     }
 }
@@ -74,8 +74,8 @@ pub fn find_or_make_key(host: &Ground) -> Result<StoredKey, UnsignedReason> {
 ///
 /// # Errors
 /// If it cannot be read, with the reason in words.
-pub fn existing_key(host: &Ground) -> Result<Option<StoredKey>, String> {
-    Ok(match look_up_key(host)? {
+pub fn existing_key(ground: &Ground) -> Result<Option<StoredKey>, String> {
+    Ok(match look_up_key(ground)? {
         KeySearch::Key(kept) => Some(*kept),
         KeySearch::Nothing(_) => None,
     })
@@ -85,21 +85,21 @@ pub fn existing_key(host: &Ground) -> Result<Option<StoredKey>, String> {
 ///
 /// # Errors
 /// If it cannot be made or stored.
-pub fn rotate_key(host: &Ground, store: Option<KeyStore>) -> Result<StoredKey, EffectError> {
+pub fn rotate_key(ground: &Ground, store: Option<KeyStore>) -> Result<StoredKey, EffectError> {
     let store = match store {
         Some(store) => store,
         // The new key goes where the old one is: the file is read first, and a key that stays there would be used.
-        None => match look_up_key(host) {
+        None => match look_up_key(ground) {
             Ok(KeySearch::Key(kept)) if kept.store == KEYRING => KeyStore::Keyring,
             // A key in the file is replaced there. With a keyring that fails, the file is the only store left.
             Ok(KeySearch::Key(_)) | Err(_) => KeyStore::File,
             Ok(KeySearch::Nothing(store)) => store,
         },
     };
-    let kept = make_key(host, store)?;
+    let kept = make_key(ground, store)?;
     if store == KeyStore::Keyring {
         // The file is read before the keyring, so an older key there would hide this one.
-        let cleared = SecretStore::File(key_file(host)?).remove_key(NAME);
+        let cleared = SecretStore::File(key_file(ground)?).remove_key(NAME);
         cleared.map_err(|error| not_kept(&error))?;
     }
     Ok(kept)
@@ -117,16 +117,16 @@ enum KeySearch {
 }
 
 /// Looks the key up in the file, then in the keyring.
-fn look_up_key(host: &Ground) -> Result<KeySearch, String> {
+fn look_up_key(ground: &Ground) -> Result<KeySearch, String> {
     // The file first: reading it takes no time, and a keyring may ask the user to unlock it.
-    let file = SecretStore::File(key_file(host).map_err(|error| error.message)?);
+    let file = SecretStore::File(key_file(ground).map_err(|error| error.message)?);
     if let Some(secret) = file.read_key(NAME).map_err(|error| error.to_string())? {
         let key = SigningKey::from_secret(&secret).map_err(|error| error.to_string())?;
         return Ok(KeySearch::Key(Box::new(StoredKey { key, store: FILE })));
     }
     match SecretStore::Keyring(KeyringStore::system_keyring(
         LOOKING,
-        host.environment().bus_socket(),
+        ground.environment().bus_socket(),
     ))
     .read_key(NAME)
     {
@@ -141,16 +141,17 @@ fn look_up_key(host: &Ground) -> Result<KeySearch, String> {
 }
 
 /// Makes a key, trusts it and stores it.
-fn make_key(host: &Ground, store: KeyStore) -> Result<StoredKey, EffectError> {
+fn make_key(ground: &Ground, store: KeyStore) -> Result<StoredKey, EffectError> {
     let (key, secret) = SigningKey::generate().map_err(|error| evidence_error(&error))?;
     // Trusted before it is stored: after a crash in between, no stored key may sign without being trusted.
-    trust_key(&trust_file(host)?, &key_owner(host), &key.public()).map_err(|error| evidence_error(&error))?;
+    trust_key(&trust_file(ground)?, &key_owner(ground), &key.public())
+        .map_err(|error| evidence_error(&error))?;
     let (store, name) = match store {
         KeyStore::Keyring => {
-            let keyring = KeyringStore::system_keyring(STORING, host.environment().bus_socket());
+            let keyring = KeyringStore::system_keyring(STORING, ground.environment().bus_socket());
             (SecretStore::Keyring(keyring), KEYRING)
         }
-        KeyStore::File => (SecretStore::File(key_file(host)?), FILE),
+        KeyStore::File => (SecretStore::File(key_file(ground)?), FILE),
     };
     store.set_key(NAME, &secret).map_err(|error| not_kept(&error))?;
     tracing::info!(key = %key.public().id(), store = name, "created a key that signs evidence");
@@ -163,8 +164,9 @@ fn not_kept(error: &CredentialError) -> EffectError {
     effect.suggest_steps(error.next_steps())
 }
 
-fn key_file(host: &Ground) -> Result<FileStore, EffectError> {
-    host.environment()
+fn key_file(ground: &Ground) -> Result<FileStore, EffectError> {
+    ground
+        .environment()
         .credentials_file()
         .map(FileStore::new)
         .ok_or_else(no_home)
@@ -178,8 +180,8 @@ fn no_home() -> EffectError {
 ///
 /// # Errors
 /// If there is no home folder.
-pub fn trust_file(host: &Ground) -> Result<PathBuf, EffectError> {
-    let dir = host.environment().config_dir().ok_or_else(no_home)?;
+pub fn trust_file(ground: &Ground) -> Result<PathBuf, EffectError> {
+    let dir = ground.environment().config_dir().ok_or_else(no_home)?;
     Ok(dir.join("allowed_signers"))
 }
 
@@ -187,8 +189,8 @@ pub fn trust_file(host: &Ground) -> Result<PathBuf, EffectError> {
 ///
 /// # Errors
 /// If the list cannot be read.
-pub fn read_trusted_keys(host: &Ground) -> Result<Vec<TrustedKey>, EffectError> {
-    match trust_file(host) {
+pub fn read_trusted_keys(ground: &Ground) -> Result<Vec<TrustedKey>, EffectError> {
+    match trust_file(ground) {
         Ok(path) => trusted_keys(&path).map_err(|error| evidence_error(&error)),
         // Without a list of keys, the chain of the records can be verified all the same.
         Err(_) => Ok(Vec::new()),
@@ -199,15 +201,15 @@ pub fn read_trusted_keys(host: &Ground) -> Result<Vec<TrustedKey>, EffectError> 
 ///
 /// # Errors
 /// If the list cannot be written.
-pub fn add_trusted_key(host: &Ground, name: &str, key: &PublicKey) -> Result<bool, EffectError> {
-    trust_key(&trust_file(host)?, name, key).map_err(|error| evidence_error(&error))
+pub fn add_trusted_key(ground: &Ground, name: &str, key: &PublicKey) -> Result<bool, EffectError> {
+    trust_key(&trust_file(ground)?, name, key).map_err(|error| evidence_error(&error))
 }
 
 /// Returns the user's name with only the characters that the file of trusted keys allows.
-fn key_owner(host: &Ground) -> String {
+fn key_owner(ground: &Ground) -> String {
     // In OpenSSH's `allowed_signers`, a blank ends the names and a comma separates them (ssh-keygen(1)).
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    let name: String = host.person_name().chars().filter(plain).take(60).collect();
+    let name: String = ground.person_name().chars().filter(plain).take(60).collect();
     if name.is_empty() { "me".to_owned() } else { name }
 }
 
@@ -256,7 +258,7 @@ impl Ground {
     }
 }
 
-fn make_report(host: &Ground, own: Option<&StoredKey>) -> Result<KeyReport, EffectError> {
+fn make_report(ground: &Ground, own: Option<&StoredKey>) -> Result<KeyReport, EffectError> {
     Ok(KeyReport {
         version: 1,
         key: own.map(|kept| OwnKey {
@@ -264,7 +266,7 @@ fn make_report(host: &Ground, own: Option<&StoredKey>) -> Result<KeyReport, Effe
             public: kept.key.public().line(),
             store: kept.store.to_owned(),
         }),
-        trusted: read_trusted_keys(host)?.iter().map(to_known_key).collect(),
+        trusted: read_trusted_keys(ground)?.iter().map(to_known_key).collect(),
     })
 }
 

@@ -22,12 +22,12 @@ pub const LOOKING: Duration = Duration::from_secs(2);
 pub const STORING: Duration = Duration::from_secs(5);
 
 /// Returns the user's stores, in the order in which they are asked.
-pub fn user_stores(host: &Ground) -> Vec<SecretStore> {
+pub fn user_stores(ground: &Ground) -> Vec<SecretStore> {
     let mut stores = vec![SecretStore::Keyring(KeyringStore::system_keyring(
         LOOKING,
-        host.environment().bus_socket(),
+        ground.environment().bus_socket(),
     ))];
-    if let Some(path) = host.environment().credentials_file() {
+    if let Some(path) = ground.environment().credentials_file() {
         stores.push(SecretStore::File(FileStore::new(path)));
     }
     stores
@@ -45,7 +45,7 @@ pub struct UsableKey {
 }
 
 /// Looks up the key that may be sent for this profile.
-pub fn find_usable_key(host: &Ground, resolved: &ResolvedProfile) -> UsableKey {
+pub fn find_usable_key(ground: &Ground, resolved: &ResolvedProfile) -> UsableKey {
     // Flag and environment before the stores: reading them takes no time, and a keyring can take seconds.
     if let Some(given) = resolved
         .given_keys
@@ -78,7 +78,7 @@ pub fn find_usable_key(host: &Ground, resolved: &ResolvedProfile) -> UsableKey {
             ..UsableKey::default()
         };
     }
-    let lookup = find_key(&user_stores(host), &resolved.profile.api_key_ref);
+    let lookup = find_key(&user_stores(ground), &resolved.profile.api_key_ref);
     let obstacle = match &lookup.found {
         Some(_) => None,
         None => kept_back.or_else(|| {
@@ -121,13 +121,13 @@ fn is_no_keyring(problem: &CredentialError) -> bool {
 }
 
 /// Returns the environment variable that contains a provider's key. `None` if none does.
-pub fn key_variable(host: &Ground, provider: &str) -> Option<String> {
+pub fn key_variable(ground: &Ground, provider: &str) -> Option<String> {
     let mut names = agentos_profile::env_names(provider).api_key.into_iter();
-    names.find(|name| host.environment().get(name).is_some())
+    names.find(|name| ground.environment().get(name).is_some())
 }
 
 /// Returns the status of this profile's key, with nothing secret.
-pub fn key_status(host: &Ground, resolved: &ResolvedProfile) -> KeyStatus {
+pub fn key_status(ground: &Ground, resolved: &ResolvedProfile) -> KeyStatus {
     let given = &resolved.given_keys;
     let sent = given.iter().find(|given| given.key_use.is_allowed());
     if let Some(given) = sent {
@@ -137,7 +137,7 @@ pub fn key_status(host: &Ground, resolved: &ResolvedProfile) -> KeyStatus {
             ..KeyStatus::default()
         };
     }
-    let lookup = find_key(&user_stores(host), &resolved.profile.api_key_ref);
+    let lookup = find_key(&user_stores(ground), &resolved.profile.api_key_ref);
     let problems = describe_problems(&lookup);
     // The same order as in `find_usable_key`: a stored key that may be sent is used before a variable that may not.
     let stored = lookup
@@ -182,10 +182,10 @@ pub enum Keyring {
 }
 
 /// Checks the keyring by asking for a name under which nothing is stored.
-pub fn probe_keyring(host: &Ground) -> Keyring {
+pub fn probe_keyring(ground: &Ground) -> Keyring {
     match SecretStore::Keyring(KeyringStore::system_keyring(
         LOOKING,
-        host.environment().bus_socket(),
+        ground.environment().bus_socket(),
     ))
     .read_key("agentos.doctor")
     {
@@ -196,7 +196,7 @@ pub fn probe_keyring(host: &Ground) -> Keyring {
 }
 
 /// Changes proposals to store a key: without a keyring, they name the file store.
-pub fn name_key_store<'a>(host: &Ground, steps: impl Iterator<Item = &'a mut NextStep>) {
+pub fn name_key_store<'a>(ground: &Ground, steps: impl Iterator<Item = &'a mut NextStep>) {
     let mut proposals: Vec<&mut bool> = steps
         .filter_map(|step| match step {
             NextStep::SetKey { in_file, .. } => Some(in_file),
@@ -204,7 +204,7 @@ pub fn name_key_store<'a>(host: &Ground, steps: impl Iterator<Item = &'a mut Nex
         })
         .collect();
     // A keyring can take seconds to answer, so it is asked only if a proposal depends on it.
-    if proposals.is_empty() || probe_keyring(host) != Keyring::None {
+    if proposals.is_empty() || probe_keyring(ground) != Keyring::None {
         return;
     }
     for in_file in &mut proposals {
@@ -216,14 +216,14 @@ pub fn name_key_store<'a>(host: &Ground, steps: impl Iterator<Item = &'a mut Nex
 ///
 /// # Errors
 /// If the store cannot be used.
-pub fn store_key(host: &Ground, store: KeyStore, name: &str, key: &Secret) -> Result<(), EffectError> {
+pub fn store_key(ground: &Ground, store: KeyStore, name: &str, key: &Secret) -> Result<(), EffectError> {
     let store = match store {
         KeyStore::Keyring => SecretStore::Keyring(KeyringStore::system_keyring(
             STORING,
-            host.environment().bus_socket(),
+            ground.environment().bus_socket(),
         )),
         KeyStore::File => SecretStore::File(FileStore::new(
-            host.environment().credentials_file().ok_or_else(no_home)?,
+            ground.environment().credentials_file().ok_or_else(no_home)?,
         )),
     };
     store.set_key(name, key).map_err(|error| not_stored(&error))
@@ -233,14 +233,14 @@ pub fn store_key(host: &Ground, store: KeyStore, name: &str, key: &Secret) -> Re
 ///
 /// # Errors
 /// If the store cannot be used.
-pub fn check_store(host: &Ground, store: KeyStore) -> Result<(), EffectError> {
+pub fn check_store(ground: &Ground, store: KeyStore) -> Result<(), EffectError> {
     match store {
         KeyStore::Keyring => {
-            let keyring = KeyringStore::system_keyring(STORING, host.environment().bus_socket());
+            let keyring = KeyringStore::system_keyring(STORING, ground.environment().bus_socket());
             let read = SecretStore::Keyring(keyring).read_key("agentos.doctor");
             read.map(drop).map_err(|error| not_stored(&error))
         }
-        KeyStore::File => host
+        KeyStore::File => ground
             .environment()
             .credentials_file()
             .map(drop)
@@ -258,16 +258,16 @@ fn not_stored(error: &CredentialError) -> EffectError {
 ///
 /// # Errors
 /// If a store cannot be asked: the key may still be there. A missing keyring is no error: it contains nothing.
-pub fn clear_key(host: &Ground, name: &str) -> Result<bool, EffectError> {
-    clear_stores(user_stores(host), name)
+pub fn clear_key(ground: &Ground, name: &str) -> Result<bool, EffectError> {
+    clear_stores(user_stores(ground), name)
 }
 
 /// Removes a key from every store but this one.
 ///
 /// # Errors
 /// If a store cannot be asked.
-pub fn clear_other_stores(host: &Ground, kept: KeyStore, name: &str) -> Result<(), EffectError> {
-    let mut others = user_stores(host);
+pub fn clear_other_stores(ground: &Ground, kept: KeyStore, name: &str) -> Result<(), EffectError> {
+    let mut others = user_stores(ground);
     others.retain(|store| match (store, kept) {
         (SecretStore::Keyring(_), KeyStore::Keyring) | (SecretStore::File(_), KeyStore::File) => false,
         (SecretStore::Keyring(_) | SecretStore::File(_), KeyStore::Keyring | KeyStore::File) => true,

@@ -70,10 +70,10 @@ fn mail_answer(mail: PatchMail, whole: &AnswerSpec, message: Option<&str>) -> An
 }
 
 /// Announces whose name the commit will have, to the person who lands the mail.
-pub fn announce_author(host: &Ground, answer: &AnswerSpec) {
+pub fn announce_author(ground: &Ground, answer: &AnswerSpec) {
     if let Some(CommitAuthor { name, email, .. }) = &answer.author {
         let text = format!("the commit's author is {name} <{email}>, as the mail says");
-        host.notify(Notice::new("mail-author", text));
+        ground.notify(Notice::new("mail-author", text));
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn uncommitted_notice(paths: &[String]) -> Notice {
     Notice::new("uncommitted-work", format!("{what}: {rest}"))
 }
 
-/// Receives notices and events of the host. Its methods are called on the thread that does the work, and must not block.
+/// Receives notices and events of the product. Its methods are called on the thread that does the work, and must not block.
 pub trait HostObserver: Send + Sync {
     /// Receives a notice.
     fn on_notice(&self, notice: Notice);

@@ -27,22 +27,22 @@ const LARGEST_POLICY: u64 = 1 << 20;
 /// # Errors
 /// If one cannot be read, somebody other than root could have written the machine's, or there is no home folder in which
 /// the user's could be.
-pub fn outer_layers(host: &Ground, given: &[PathBuf]) -> Result<Vec<PolicySource>, EffectError> {
+pub fn outer_layers(ground: &Ground, given: &[PathBuf]) -> Result<Vec<PolicySource>, EffectError> {
     let mut layers = Vec::new();
-    let machine = rule_files(host.environment(), &host.environment().machine_policy_dir())?;
+    let machine = rule_files(ground.environment(), &ground.environment().machine_policy_dir())?;
     if let Some(files) = &machine {
-        require_trusted(&host.environment().machine_policy_dir(), files)?;
+        require_trusted(&ground.environment().machine_policy_dir(), files)?;
     }
     // Without a home the user's rules cannot be found, and rules that are not found deny nothing.
-    let own = host.environment().config_dir().ok_or_else(|| {
+    let own = ground.environment().config_dir().ok_or_else(|| {
         let message = "there is no home folder, so the user's policy cannot be found";
         EffectError::new(Cause::Usage, "no-home", message).hint("set `HOME`, on Windows `USERPROFILE`")
     })?;
-    check_neighbours(host.environment(), &own)?;
-    let user = rule_files(host.environment(), &own.join("policy"))?;
+    check_neighbours(ground.environment(), &own)?;
+    let user = rule_files(ground.environment(), &own.join("policy"))?;
     let given = given
         .iter()
-        .map(|file| host.environment().cwd.join(file))
+        .map(|file| ground.environment().cwd.join(file))
         .collect();
     for (layer, files) in [
         (Layer::Machine, machine),
@@ -50,7 +50,7 @@ pub fn outer_layers(host: &Ground, given: &[PathBuf]) -> Result<Vec<PolicySource
         (Layer::CommandLine, Some(given)),
     ] {
         for file in files.into_iter().flatten() {
-            layers.push(read_source(host.environment(), layer, &file)?);
+            layers.push(read_source(ground.environment(), layer, &file)?);
         }
     }
     Ok(layers)
@@ -62,7 +62,7 @@ pub fn outer_layers(host: &Ground, given: &[PathBuf]) -> Result<Vec<PolicySource
 /// # Errors
 /// If one of them cannot be read.
 pub fn all_sources(
-    host: &Ground,
+    ground: &Ground,
     repo: &Repository,
     outer: &[PolicySource],
     target: &TargetInfo,
@@ -75,7 +75,7 @@ pub fn all_sources(
         name,
         text,
     }));
-    sources.extend(policy_trust::find_agreement(host, repo, &sources)?);
+    sources.extend(policy_trust::find_agreement(ground, repo, &sources)?);
     sources.extend(kept_files::read_kept(repo)?);
     Ok(sources)
 }

@@ -210,7 +210,7 @@ impl Ground {
 /// # Errors
 /// If the file of agreements cannot be read.
 pub(crate) fn find_agreement(
-    host: &Ground,
+    ground: &Ground,
     repo: &Repository,
     sources: &[PolicySource],
 ) -> Result<Option<PolicySource>, EffectError> {
@@ -218,12 +218,12 @@ pub(crate) fn find_agreement(
     let Some(digest) = text.digest() else {
         return Ok(None);
     };
-    let known = read_agreed(host.environment())?;
+    let known = read_agreed(ground.environment())?;
     // A repository is given an id only where an entry could be its own.
     if known.repositories.is_empty() {
         return Ok(None);
     }
-    let agreed = RepositoryKey::of(host, repo);
+    let agreed = RepositoryKey::of(ground, repo);
     let agreed = agreed.find(&known.repositories, &known.folders);
     let is_agreed = agreed.is_some_and(|texts| texts.contains(&text));
     Ok(is_agreed.then(|| PolicySource {
@@ -253,8 +253,8 @@ pub(crate) fn not_agreed_notice(set: &PolicySet) -> Option<Notice> {
     })
 }
 
-fn record_text(host: &Ground, key: &RepositoryKey, text: PolicyText) -> Result<(), EffectError> {
-    edit_agreed(host, |known| {
+fn record_text(ground: &Ground, key: &RepositoryKey, text: PolicyText) -> Result<(), EffectError> {
+    edit_agreed(ground, |known| {
         let texts = key.claim(&mut known.repositories, &mut known.folders);
         texts.retain(|other| *other != text);
         texts.push(text);
@@ -312,8 +312,8 @@ fn read_agreed(environment: &Environment) -> Result<AgreedPolicies, EffectError>
 }
 
 /// Reads the file, changes it and writes it, while no other process does.
-fn edit_agreed<T>(host: &Ground, edit: impl FnOnce(&mut AgreedPolicies) -> T) -> Result<T, EffectError> {
-    let environment = host.environment();
+fn edit_agreed<T>(ground: &Ground, edit: impl FnOnce(&mut AgreedPolicies) -> T) -> Result<T, EffectError> {
+    let environment = ground.environment();
     let path = file_path(environment)
         .ok_or_else(|| usage_error("there is no home folder for settings").hint("set `HOME`"))?;
     let _lock = lock_own_text(&path, CODE)?;

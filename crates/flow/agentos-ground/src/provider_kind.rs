@@ -1,4 +1,4 @@
-//! Providers as typed values: a name is parsed once, where it enters the host.
+//! Providers as typed values: a name is parsed once, where it enters the product.
 //!
 //! Owns: the names of the providers that have no profile. Never: checks whether a profile exists.
 

@@ -1,4 +1,4 @@
-//! The host's repository.
+//! The repository of a call.
 //!
 //! Owns: opening it, and the translation of its targets and errors to the engine's. Never: reads or writes one of its files.
 
@@ -9,20 +9,20 @@ use agentos_executor::{ExecError, RepoError, Repository, Target};
 use crate::Ground;
 use crate::error::repo_error;
 
-/// Opens the host's repository.
+/// Opens the repository of the call.
 ///
 /// # Errors
 /// If there is no repository, or its configuration cannot be read.
-pub fn open(host: &Ground) -> Result<Repository, EffectError> {
-    if host.is_outside() {
-        return Err(repo_error(&RepoError::NotARepository(host.repository_dir())));
+pub fn open(ground: &Ground) -> Result<Repository, EffectError> {
+    if ground.is_outside() {
+        return Err(repo_error(&RepoError::NotARepository(ground.repository_dir())));
     }
-    let found = Repository::discover(&host.repository_dir()).map_err(|error| repo_error(&error))?;
+    let found = Repository::discover(&ground.repository_dir()).map_err(|error| repo_error(&error))?;
     let found = found
-        .with_config(host.environment().git_config())
+        .with_config(ground.environment().git_config())
         .map_err(|error| repo_error(&error))?
-        .with_fail_points(host.environment().fail_points());
-    Ok(if host.is_attended() {
+        .with_fail_points(ground.environment().fail_points());
+    Ok(if ground.is_attended() {
         found
     } else {
         // With a queue, landings whose base moved take turns. Not if a person is asked before the next attempt: the others
@@ -32,7 +32,7 @@ pub fn open(host: &Ground) -> Result<Repository, EffectError> {
 }
 
 impl Ground {
-    /// Reads the editor that the user's own git configuration names. `None` if it does not name an editor, or the host has no repository.
+    /// Reads the editor that the user's own git configuration names. `None` if it does not name an editor, or the call has no repository.
     #[must_use]
     pub fn git_editor(&self) -> Option<String> {
         open(self).ok()?.user_editor()

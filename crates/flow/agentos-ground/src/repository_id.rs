@@ -70,7 +70,7 @@ pub struct KnownRepository {
 }
 
 impl Ground {
-    /// Returns the repository of the host. `None` if there is no repository.
+    /// Returns the repository of the call. `None` if there is no repository.
     #[must_use]
     pub fn known_repository(&self) -> Option<KnownRepository> {
         let repo = repository::open(self).ok()?;
@@ -109,10 +109,10 @@ pub fn is_foreign(key: &SessionKey, known: &KnownRepository) -> bool {
 }
 
 /// Identifies a repository, and gives it an id if it has none.
-pub fn identify(host: &Ground, repo: &Repository) -> KnownRepository {
+pub fn identify(ground: &Ground, repo: &Repository) -> KnownRepository {
     let common = real_path(repo.common_dir());
     let folder = real_path(repo.work_dir().unwrap_or_else(|| repo.common_dir()));
-    let file = find_file(host, &common, &folder)
+    let file = find_file(ground, &common, &folder)
         .unwrap_or_else(|| IdFile::new(derive_id(&common), &common, &folder));
     KnownRepository {
         id: file.id,
@@ -161,7 +161,7 @@ impl IdFile {
 }
 
 /// Finds the file of a repository, and writes it if it is missing or has another path. `None` if it cannot be read or written.
-fn find_file(host: &Ground, common: &Path, folder: &Path) -> Option<IdFile> {
+fn find_file(ground: &Ground, common: &Path, folder: &Path) -> Option<IdFile> {
     let is_known = |file: &IdFile| file.is_of(common) && file.mark.is_some();
     if let Some(file) = read_file(common).ok()?.filter(is_known) {
         return Some(file);
@@ -192,7 +192,7 @@ fn find_file(host: &Ground, common: &Path, folder: &Path) -> Option<IdFile> {
     let text = serde_json::to_string(&file).ok()?;
     replace_own_file(&place, &format!("{text}\n")).ok()?;
     if let Some(notice) = notice {
-        host.notify(notice);
+        ground.notify(notice);
     }
     Some(file)
 }

@@ -64,11 +64,11 @@ pub struct RepositoryKey {
 
 impl RepositoryKey {
     /// Returns the key of a repository. A repository without an id gets an id.
-    pub fn of(host: &Ground, repo: &Repository) -> Self {
+    pub fn of(ground: &Ground, repo: &Repository) -> Self {
         let folder = repo.common_dir();
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         Self {
-            id: identify(host, repo).id,
+            id: identify(ground, repo).id,
             mark: mark_of(&folder),
             folder,
         }

@@ -47,7 +47,7 @@ pub struct RepositoryPort {
     identity: IdentityEnv,
     /// The environment for the program that signs commits, such as `gpg`.
     surroundings: SigningEnvironment,
-    host: Ground,
+    ground: Ground,
     /// The flag that is set when the run is asked to stop.
     stop: StopFlag,
     layers: Vec<PolicySource>,
@@ -57,14 +57,14 @@ pub struct RepositoryPort {
 
 impl RepositoryPort {
     /// Makes a port for this target. `layers` are the sources of policy besides the repository's own.
-    pub fn new(host: &Ground, repo: Repository, spec: TargetSpec, layers: Vec<PolicySource>) -> Self {
+    pub fn new(ground: &Ground, repo: Repository, spec: TargetSpec, layers: Vec<PolicySource>) -> Self {
         Self {
-            surroundings: commit_signing::signing_environment(host, &repo),
-            host: host.clone(),
+            surroundings: commit_signing::signing_environment(ground, &repo),
+            ground: ground.clone(),
             stop: StopFlag::default(),
             repo,
             spec: RefCell::new(spec),
-            identity: host.environment().git_identity(),
+            identity: ground.environment().git_identity(),
             layers,
             policy: RefCell::new(None),
         }
@@ -172,10 +172,10 @@ impl ports::Repository for RepositoryPort {
         {
             return Ok(Rc::clone(policy));
         }
-        let sources = crate::policy::all_sources(&self.host, &self.repo, &self.layers, target)?;
+        let sources = crate::policy::all_sources(&self.ground, &self.repo, &self.layers, target)?;
         let set = PolicySet::load(&sources).map_err(|error| crate::policy::policy_error(&error))?;
         let notice = policy_trust::not_agreed_notice(&set);
-        notice.into_iter().for_each(|notice| self.host.notify(notice));
+        notice.into_iter().for_each(|notice| self.ground.notify(notice));
         let set = crate::policy::in_repository(set, &self.repo, &target.base_tree)?;
         let recorded = sources.iter().map(|source| {
             serde_json::json!({ "layer": source.layer.as_str(), "name": source.name, "text": source.text })
@@ -193,7 +193,7 @@ impl ports::Repository for RepositoryPort {
         let busy = self.repo.check_named_files(&to_exec_target(target), &names);
         let busy = busy.map_err(|error| exec_error(&error))?;
         if !busy.is_empty() {
-            self.host.notify(uncommitted_notice(&busy));
+            self.ground.notify(uncommitted_notice(&busy));
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ impl ports::Repository for RepositoryPort {
                 wish = commit_signing::read_signing(&self.repo, &by.committer, &self.surroundings)?;
                 wish.stop_by(&self.stop);
                 if wish.commit_signer().is_some() {
-                    self.host.observer().on_activity(Activity::SigningCommit);
+                    self.ground.observer().on_activity(Activity::SigningCommit);
                 }
                 Some(match &order.author {
                     Some(author) => name_author(by, author),
@@ -284,7 +284,7 @@ impl ports::Repository for RepositoryPort {
             }
         };
         if let Some(note) = wish.unsigned_note() {
-            self.host.notify(Notice::new("commit-unsigned", note));
+            self.ground.notify(Notice::new("commit-unsigned", note));
         }
         let json = to_json(&receipt)?;
         let recovered = receipt.recovered.as_ref().map(to_json).transpose()?;

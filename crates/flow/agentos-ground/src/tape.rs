@@ -18,7 +18,7 @@ use crate::repository;
 
 /// The tape of one run, for writing.
 pub struct Tape {
-    host: Ground,
+    ground: Ground,
     store: Rc<Store>,
     run: RunId,
     facts: RunFacts,
@@ -32,9 +32,9 @@ pub struct Tape {
 
 impl Tape {
     /// Begins a run on this store's tape. Writes nothing yet.
-    pub fn new(host: &Ground, store: Rc<Store>, run: &RunId) -> Self {
+    pub fn new(ground: &Ground, store: Rc<Store>, run: &RunId) -> Self {
         Self {
-            host: host.clone(),
+            ground: ground.clone(),
             store,
             run: run.clone(),
             facts: RunFacts::default(),
@@ -56,9 +56,9 @@ impl Tape {
 
     /// Looks up the key that signs the run's end. Called before any lock is taken, because a keyring can take seconds.
     fn look_up_key(&mut self) {
-        let host = &self.host;
+        let ground = &self.ground;
         self.key
-            .get_or_insert_with(|| evidence_key::find_or_make_key(host));
+            .get_or_insert_with(|| evidence_key::find_or_make_key(ground));
     }
 
     /// Gives a record its place on the tape and returns its hash.
@@ -69,7 +69,7 @@ impl Tape {
             .write(self.run.as_str(), kind, body.clone(), now.as_str())
             .map_err(|error| evidence_error(&error))?;
         // After the write: a front end must not show a record that the tape does not have.
-        self.host.observer().on_record(kind, &now, &body);
+        self.ground.observer().on_record(kind, &now, &body);
         // The facts before this record are kept, to return to them if it does not become durable: the checkpoint must
         // describe only what is on the tape.
         self.durable.get_or_insert_with(|| self.facts.clone());
@@ -83,7 +83,7 @@ impl Tape {
         self.store
             .note(self.run.as_str(), kind, body.clone(), now.as_str())
             .map_err(|error| evidence_error(&error))?;
-        self.host.observer().on_record(kind, &now, &body);
+        self.ground.observer().on_record(kind, &now, &body);
         self.facts.add_record(kind, &body, now.as_str());
         Ok(())
     }
@@ -95,13 +95,13 @@ impl Tape {
         if !std::mem::take(&mut self.begun) {
             return;
         }
-        let host = &self.host;
+        let ground = &self.ground;
         let kept = self
             .key
-            .get_or_insert_with(|| evidence_key::find_or_make_key(host));
+            .get_or_insert_with(|| evidence_key::find_or_make_key(ground));
         let note = |why: &str| {
             let message = format!("the evidence of this run is not signed: {why}");
-            host.notify(Notice::new("evidence-unsigned", message));
+            ground.notify(Notice::new("evidence-unsigned", message));
         };
         // A missing key is usual on a server and is not reported.
         if let Err(UnsignedReason::Failed(why)) = &kept {
@@ -204,11 +204,11 @@ pub fn evidence_error(error: &EvidenceError) -> EffectError {
     effect
 }
 
-/// Opens the evidence of the host's repository.
+/// Opens the evidence of the call's repository.
 ///
 /// # Errors
 /// If there is no repository, or its evidence cannot be opened.
-pub fn open_store(host: &Ground) -> Result<Store, EffectError> {
-    let repo = repository::open(host)?;
+pub fn open_store(ground: &Ground) -> Result<Store, EffectError> {
+    let repo = repository::open(ground)?;
     Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))
 }

@@ -15,7 +15,7 @@ pub struct TaskSpec {
     pub provider: ProviderChoice,
     /// Files that a program may read, and its confinement.
     pub program: ProgramOptions,
-    /// Files to show, as a person types them, relative to the repository folder of the host: paths, lines of them
+    /// Files to show, as a person types them, relative to the repository folder of the call: paths, lines of them
     /// (`src/a.rs:10-80`), folders and patterns.
     pub files: Vec<String>,
     /// Names of definitions to show.

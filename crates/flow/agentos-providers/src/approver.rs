@@ -14,7 +14,7 @@ use agentos_ground::consent::{PersonAsker, consent_of};
 pub struct Approver {
     source: ConsentSource,
     /// Host with the settings of the user. `None` if the session leaves no request.
-    host: Option<Ground>,
+    ground: Option<Ground>,
 }
 
 /// A source of consent.
@@ -40,10 +40,10 @@ pub enum ConsentSource {
 
 impl Approver {
     /// Makes the approver of a run. Its requests stay open as long as the user's settings say.
-    pub fn new(host: &Ground, source: ConsentSource) -> Self {
+    pub fn new(ground: &Ground, source: ConsentSource) -> Self {
         Self {
             source,
-            host: Some(host.clone()),
+            ground: Some(ground.clone()),
         }
     }
 
@@ -51,7 +51,7 @@ impl Approver {
     pub fn nobody() -> Self {
         Self {
             source: ConsentSource::Nobody,
-            host: None,
+            ground: None,
         }
     }
 }
@@ -74,7 +74,10 @@ impl ConsentPort for Approver {
     }
 
     fn open_seconds(&self) -> Option<u64> {
-        let settings = self.host.as_ref().map(|host| Providers::of(host).read_settings());
+        let settings = self
+            .ground
+            .as_ref()
+            .map(|ground| Providers::of(ground).read_settings());
         // A mistake in the settings is reported by the verbs that need them. A request is never open for longer because of one.
         let settings = settings.and_then(Result::ok).unwrap_or_default();
         let key = match self.source {

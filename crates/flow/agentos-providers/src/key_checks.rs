@@ -26,16 +26,16 @@ struct KeyChecks {
 }
 
 /// Saves the results of these checks for keys. Errors are only logged: the file is a convenience for `auth status`.
-pub fn save_checks(host: &Ground, found: &[(&ToolHealth, &Tool)]) {
+pub fn save_checks(ground: &Ground, found: &[(&ToolHealth, &Tool)]) {
     let news: Vec<(String, KeyCheck)> = found
         .iter()
         .filter_map(|(health, tool)| to_key_check(health, tool))
         .collect();
     // Without news, a file among the user's settings is not rewritten.
-    let Some(path) = path(host).filter(|_| !news.is_empty()) else {
+    let Some(path) = path(ground).filter(|_| !news.is_empty()) else {
         return;
     };
-    let mut checks = read(host);
+    let mut checks = read(ground);
     checks.version = 1;
     checks.keys.extend(news);
     let written = serde_json::to_string_pretty(&checks)
@@ -47,8 +47,8 @@ pub fn save_checks(host: &Ground, found: &[(&ToolHealth, &Tool)]) {
 }
 
 /// Returns the last check of a provider's key. `None` if there is none, or it was of another key.
-pub fn last_check(host: &Ground, provider: &str, ending: Option<&str>) -> Option<KeyCheck> {
-    let mut checks = read(host);
+pub fn last_check(ground: &Ground, provider: &str, ending: Option<&str>) -> Option<KeyCheck> {
+    let mut checks = read(ground);
     checks
         .keys
         .remove(provider)
@@ -76,18 +76,19 @@ fn to_key_check(health: &ToolHealth, tool: &Tool) -> Option<(String, KeyCheck)> 
     Some((health.provider.clone(), check))
 }
 
-fn read(host: &Ground) -> KeyChecks {
-    let text = path(host).filter(|path| path.exists()).and_then(|path| {
-        files::read_settings_file(host.environment(), &path, LinkRule::Followed, LARGEST).ok()
+fn read(ground: &Ground) -> KeyChecks {
+    let text = path(ground).filter(|path| path.exists()).and_then(|path| {
+        files::read_settings_file(ground.environment(), &path, LinkRule::Followed, LARGEST).ok()
     });
     let checks = text.and_then(|text| serde_json::from_str::<KeyChecks>(&text).ok());
     // A file in another form is replaced by the next check: nothing in it is lost for good.
     checks.filter(|checks| checks.version == 1).unwrap_or_default()
 }
 
-fn path(host: &Ground) -> Option<PathBuf> {
+fn path(ground: &Ground) -> Option<PathBuf> {
     Some(
-        host.environment()
+        ground
+            .environment()
             .home_dir()?
             .join(".agentos")
             .join("key-checks.json"),

@@ -39,7 +39,7 @@ struct LearnedWindow {
 /// Model whose window can be remembered.
 pub struct RememberedWindow<'a> {
     /// The ground of the call, which knows the user's folders.
-    pub host: &'a Ground,
+    pub ground: &'a Ground,
     /// Name of the provider.
     pub provider: String,
     /// Address of its server: another server under the same name has another window. `None` if the adapter's is fixed.
@@ -50,9 +50,9 @@ pub struct RememberedWindow<'a> {
 
 impl<'a> RememberedWindow<'a> {
     /// Names the model of a tool.
-    pub fn of_tool(host: &'a Ground, provider: &ProviderKind, tool: &Tool) -> Self {
+    pub fn of_tool(ground: &'a Ground, provider: &ProviderKind, tool: &Tool) -> Self {
         Self {
-            host,
+            ground,
             provider: provider.name().to_owned(),
             address: tool.address.clone(),
             model: tool.model.clone(),
@@ -60,9 +60,9 @@ impl<'a> RememberedWindow<'a> {
     }
 
     /// Names the model of a profile.
-    pub fn of_profile(host: &'a Ground, profile: &Profile) -> Self {
+    pub fn of_profile(ground: &'a Ground, profile: &Profile) -> Self {
         Self {
-            host,
+            ground,
             provider: profile.provider.clone(),
             address: profile.base_url.as_ref().map(ToString::to_string),
             model: profile.model.clone(),
@@ -71,7 +71,7 @@ impl<'a> RememberedWindow<'a> {
 
     /// Remembers the window.
     pub fn remember(&self, tokens: u64) {
-        let mut windows = read_windows(self.host);
+        let mut windows = read_windows(self.ground);
         let at = clock::now();
         windows.insert(self.key(), LearnedWindow { tokens, at });
         while windows.len() > MOST {
@@ -81,12 +81,12 @@ impl<'a> RememberedWindow<'a> {
             };
             windows.remove(&oldest);
         }
-        write_windows(self.host, &windows);
+        write_windows(self.ground, &windows);
     }
 
     /// Returns the window. `None` if no refusal stated one lately.
     pub fn recall(&self) -> Option<u64> {
-        let window = read_windows(self.host).remove(&self.key())?;
+        let window = read_windows(self.ground).remove(&self.key())?;
         let age = clock::now()
             .unix_seconds()
             .saturating_sub(window.at.unix_seconds());
@@ -128,13 +128,13 @@ pub(crate) fn lower_window(stated: Option<ModelWindow>, learned: Option<u64>) ->
 }
 
 /// Forgets the windows of a provider's models, which may be loaded with another one now.
-pub fn forget(host: &Ground, provider: &str) {
-    let mut windows = read_windows(host);
+pub fn forget(ground: &Ground, provider: &str) {
+    let mut windows = read_windows(ground);
     let count = windows.len();
     let start = start_keys(provider);
     windows.retain(|name, _| !name.starts_with(&start));
     if windows.len() < count {
-        write_windows(host, &windows);
+        write_windows(ground, &windows);
     }
 }
 
@@ -143,21 +143,21 @@ fn start_keys(provider: &str) -> String {
     format!("{provider} ")
 }
 
-fn file_of(host: &Ground) -> Option<PathBuf> {
-    Some(host.environment().state_dir()?.join(FILE))
+fn file_of(ground: &Ground) -> Option<PathBuf> {
+    Some(ground.environment().state_dir()?.join(FILE))
 }
 
-fn read_windows(host: &Ground) -> BTreeMap<String, LearnedWindow> {
+fn read_windows(ground: &Ground) -> BTreeMap<String, LearnedWindow> {
     let read = || {
-        let text = read_own_text(host.environment(), &file_of(host)?, CODE, LARGEST).ok()??;
+        let text = read_own_text(ground.environment(), &file_of(ground)?, CODE, LARGEST).ok()??;
         serde_json::from_str(&text).ok()
     };
     // A call goes without a file that cannot be read.
     read().unwrap_or_default()
 }
 
-fn write_windows(host: &Ground, windows: &BTreeMap<String, LearnedWindow>) {
-    if let (Some(file), Ok(text)) = (file_of(host), serde_json::to_string(windows)) {
+fn write_windows(ground: &Ground, windows: &BTreeMap<String, LearnedWindow>) {
+    if let (Some(file), Ok(text)) = (file_of(ground), serde_json::to_string(windows)) {
         // What cannot be remembered is learned again from the next refusal.
         write_own_text(&file, &text, CODE).ok();
     }

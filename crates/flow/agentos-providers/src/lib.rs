@@ -6,6 +6,7 @@
 
 pub mod added_server;
 pub mod approver;
+pub mod called_tool;
 pub mod check_needs;
 pub mod check_presets;
 pub mod edit_format;

@@ -85,8 +85,8 @@ impl ModelNames {
     ///
     /// # Errors
     /// If a file of them cannot be read.
-    pub fn read(host: &Ground) -> Result<Self, EffectError> {
-        Ok(Self::of_tools(&read_tools(host)?))
+    pub fn read(ground: &Ground) -> Result<Self, EffectError> {
+        Ok(Self::of_tools(&read_tools(ground)?))
     }
 
     /// Makes the names of providers and models that are read already.

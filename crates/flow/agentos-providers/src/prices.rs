@@ -19,8 +19,6 @@ use agentos_profile::{AdapterKind, Origin, PriceFile, Profile, ResolvedProfile};
 use agentos_tool::{TokenPrice, TokenPrices};
 
 use crate::server_probe::computes_itself;
-use crate::tools::{Tool, make_server_tool};
-use agentos_ground::Ground;
 use agentos_ground::error::catalog_error;
 use agentos_ground::runtime::block_on_other_thread;
 
@@ -155,16 +153,6 @@ fn catalog_id(resolved: &ResolvedProfile) -> Option<String> {
     let at_vendor = matches!(resolved.origin_of("base_url"), Some(Origin::BuiltIn));
     let model = resolved.profile.model.as_deref().filter(|_| at_vendor)?;
     Some(format!("{}/{model}", resolved.profile.provider))
-}
-
-/// Makes the tool of a server for calls, whose cost counts. Asks a server on this machine which one it is.
-///
-/// # Errors
-/// If its wire is invalid.
-pub fn make_called_tool(ground: &Ground, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
-    let mut tool = make_server_tool(ground, resolved)?;
-    tool.price = prove_prices_now(tool.price, &resolved.profile);
-    Ok(tool)
 }
 
 #[cfg(test)]

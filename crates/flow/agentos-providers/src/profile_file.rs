@@ -144,12 +144,12 @@ impl Providers<'_> {
 
 /// Saves the best edit format of a model in the user's own profile.
 pub fn save_edit_format(
-    host: &Ground,
+    ground: &Ground,
     provider: &str,
     user: Option<ProfileFile>,
     format: agentos_tool::EditFormat,
 ) -> Result<PathBuf, EffectError> {
-    let folder = host
+    let folder = ground
         .environment()
         .config_dir()
         .ok_or_else(|| usage_error("there is no home folder for settings"))?;

@@ -40,14 +40,14 @@ const TIMEOUT: u64 = 600;
 /// # Errors
 /// If no program is named, or a folder cannot be shared with it.
 pub fn make_any_program(
-    host: &Ground,
+    ground: &Ground,
     flags: &ProgramOptions,
     timeout_seconds: Option<u64>,
     session: &Session,
 ) -> Result<Tool, EffectError> {
-    let mut program = program_from_flags(host, &ProviderKind::AnyProgram, flags)?;
-    program.shared = shared_folders(host, flags, session)?;
-    let tool = make_in_copy(host, program, session)?;
+    let mut program = program_from_flags(ground, &ProviderKind::AnyProgram, flags)?;
+    program.shared = shared_folders(ground, flags, session)?;
+    let tool = make_in_copy(ground, program, session)?;
     Ok(with_timeout(tool, timeout_seconds.unwrap_or(TIMEOUT)))
 }
 
@@ -56,15 +56,15 @@ pub fn make_any_program(
 /// # Errors
 /// If no program is named, or there is no place for its folders.
 pub fn make_tool_program(
-    host: &Ground,
+    ground: &Ground,
     flags: &ProgramOptions,
     timeout_seconds: Option<u64>,
     session: &Session,
 ) -> Result<Tool, EffectError> {
-    let mut program = program_from_flags(host, &ProviderKind::ToolProgram, flags)?;
-    name_files(host, &mut program)?;
+    let mut program = program_from_flags(ground, &ProviderKind::ToolProgram, flags)?;
+    name_files(ground, &mut program)?;
     let folder = session.open_copies()?.path().to_owned();
-    let tool = make_speaker(host, program, folder)?;
+    let tool = make_speaker(ground, program, folder)?;
     Ok(with_timeout(tool, timeout_seconds.unwrap_or(TIMEOUT)))
 }
 
@@ -73,7 +73,7 @@ pub fn make_tool_program(
 /// # Errors
 /// If the profile is wrong, or a folder cannot be shared with the program.
 pub fn make_profiled(
-    host: &Ground,
+    ground: &Ground,
     resolved: &ResolvedProfile,
     flags: &ProgramOptions,
     session: &Session,
@@ -81,14 +81,14 @@ pub fn make_profiled(
     if resolved.profile.adapter.offers_tools() {
         return Err(not_answering(&resolved.profile.provider));
     }
-    let (mut program, tool) = program_from_profile(host, resolved)?;
-    program.readable = readable_paths(host, flags)?;
+    let (mut program, tool) = program_from_profile(ground, resolved)?;
+    program.readable = readable_paths(ground, flags)?;
     if resolved.profile.adapter == AdapterKind::Tool {
-        let made = make_speaker(host, program, session.open_copies()?.path().to_owned())?;
+        let made = make_speaker(ground, program, session.open_copies()?.path().to_owned())?;
         return Ok(with_settings(made, tool));
     }
-    program.shared = shared_folders(host, flags, session)?;
-    let made = make_in_copy(host, program, session)?;
+    program.shared = shared_folders(ground, flags, session)?;
+    let made = make_in_copy(ground, program, session)?;
     Ok(with_settings(made, tool))
 }
 
@@ -125,9 +125,9 @@ pub fn refuse_sharing(flags: &ProgramOptions) -> Result<(), EffectError> {
 ///
 /// # Errors
 /// If the profile is wrong.
-pub fn make_probed(host: &Ground, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
-    let (program, tool) = program_from_profile(host, resolved)?;
-    let (places, sandbox) = (program_places(host), make_sandbox(host)?);
+pub fn make_probed(ground: &Ground, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
+    let (program, tool) = program_from_profile(ground, resolved)?;
+    let (places, sandbox) = (program_places(ground), make_sandbox(ground)?);
     // The probe of the sandbox starts a process, which is not worth it for a program that is not installed.
     let held = match program.installed(&places) {
         Some(_) => sandbox.start_probe(),
@@ -141,11 +141,11 @@ pub fn make_probed(host: &Ground, resolved: &ResolvedProfile) -> Result<Tool, Ef
 ///
 /// # Errors
 /// If this program's own file cannot be found.
-pub fn make_unnamed(host: &Ground, provider: &ProviderKind) -> Result<Tool, EffectError> {
-    let (sandbox, held) = start_sandbox(host, ToolUse::Run)?;
+pub fn make_unnamed(ground: &Ground, provider: &ProviderKind) -> Result<Tool, EffectError> {
+    let (sandbox, held) = start_sandbox(ground, ToolUse::Run)?;
     // Any installed program will do, and `sh` is installed wherever a program can be confined.
     let program = Program::new(provider.name(), "sh", &[]);
-    let agent = Agent::new(program, program_places(host), sandbox, held, Box::new(NoCopies));
+    let agent = Agent::new(program, program_places(ground), sandbox, held, Box::new(NoCopies));
     Ok(default_tool(Box::new(agent), false))
 }
 
@@ -153,19 +153,19 @@ pub fn make_unnamed(host: &Ground, provider: &ProviderKind) -> Result<Tool, Effe
 ///
 /// # Errors
 /// If this program's own file cannot be found, or there is no place for the tool's folders.
-pub fn make_conforming(host: &Ground, flags: &ProgramOptions) -> Result<Tool, EffectError> {
-    let mut program = program_from_flags(host, &ProviderKind::ToolProgram, flags)?;
-    name_files(host, &mut program)?;
-    let cache = host
+pub fn make_conforming(ground: &Ground, flags: &ProgramOptions) -> Result<Tool, EffectError> {
+    let mut program = program_from_flags(ground, &ProviderKind::ToolProgram, flags)?;
+    name_files(ground, &mut program)?;
+    let cache = ground
         .environment()
         .cache_dir()
         .ok_or_else(|| usage_error("there is no home folder to run the tool in").hint("set `HOME`"))?;
-    make_speaker(host, program, cache.join("tools"))
+    make_speaker(ground, program, cache.join("tools"))
 }
 
 /// Makes the program that the command line names.
 fn program_from_flags(
-    host: &Ground,
+    ground: &Ground,
     provider: &ProviderKind,
     flags: &ProgramOptions,
 ) -> Result<Program, EffectError> {
@@ -175,13 +175,13 @@ fn program_from_flags(
             .suggest_steps([NextStep::NameProgram { provider }]));
     };
     let mut program = Program::new(provider.name(), name, args);
-    program.readable = readable_paths(host, flags)?;
+    program.readable = readable_paths(ground, flags)?;
     Ok(program)
 }
 
 /// Makes the program of a profile, and the tool's other settings.
 fn program_from_profile(
-    host: &Ground,
+    ground: &Ground,
     resolved: &ResolvedProfile,
 ) -> Result<(Program, ProgramSettings), EffectError> {
     let profile = &resolved.profile;
@@ -189,7 +189,7 @@ fn program_from_profile(
         .program
         .as_ref()
         .ok_or_else(|| usage_error("the profile names no program"))?;
-    let usable = keys::find_usable_key(host, resolved);
+    let usable = keys::find_usable_key(ground, resolved);
     let mut program = Program::new(&profile.provider, &file.command, &[]);
     let inside = match &profile.base_url {
         Some(url) => Some(reach_own_server(&mut program, resolved, file, &url.to_string())?),
@@ -242,7 +242,7 @@ fn program_from_profile(
     let settings = ProgramSettings {
         model: profile.model.clone(),
         timeout_seconds: profile.timeouts.total_seconds,
-        notices: tool_notices::collect_notices(host.environment(), resolved, &usable),
+        notices: tool_notices::collect_notices(ground.environment(), resolved, &usable),
         key: usable.key.as_ref().map(|key| KeySent {
             variable: usable.variable.clone(),
             ending: key.hint(),
@@ -317,8 +317,8 @@ pub enum ToolUse {
 ///
 /// # Errors
 /// If this program's own file cannot be found.
-pub fn start_sandbox(host: &Ground, tool_use: ToolUse) -> Result<(Sandbox, SandboxProbe), EffectError> {
-    let sandbox = make_sandbox(host)?;
+pub fn start_sandbox(ground: &Ground, tool_use: ToolUse) -> Result<(Sandbox, SandboxProbe), EffectError> {
+    let sandbox = make_sandbox(ground)?;
     let held = match tool_use {
         ToolUse::Run => {
             // At the same time as the probe. If nothing can be confined, the helper ends when `sandbox` is dropped.
@@ -336,15 +336,15 @@ pub fn start_sandbox(host: &Ground, tool_use: ToolUse) -> Result<(Sandbox, Sandb
 ///
 /// # Errors
 /// If this program's own file cannot be found.
-pub fn probe_sandbox(host: &Ground) -> Result<(Sandbox, SandboxProbe), EffectError> {
-    let sandbox = make_sandbox(host)?;
+pub fn probe_sandbox(ground: &Ground) -> Result<(Sandbox, SandboxProbe), EffectError> {
+    let sandbox = make_sandbox(ground)?;
     let held = sandbox.start_probe();
     Ok((sandbox, held))
 }
 
 /// Makes a sandbox whose helper is this program.
-fn make_sandbox(host: &Ground) -> Result<Sandbox, EffectError> {
-    let helper = host.environment().helper_program().map_err(|error| {
+fn make_sandbox(ground: &Ground) -> Result<Sandbox, EffectError> {
+    let helper = ground.environment().helper_program().map_err(|error| {
         let message = format!("cannot find this program's own file: {error}");
         EffectError::from_source(Cause::Internal, "helper", message, &error)
     })?;
@@ -352,11 +352,11 @@ fn make_sandbox(host: &Ground) -> Result<Sandbox, EffectError> {
 }
 
 /// Makes a tool of a program that works in a copy.
-fn make_in_copy(host: &Ground, program: Program, session: &Session) -> Result<Tool, EffectError> {
-    let (sandbox, held) = start_sandbox(host, ToolUse::Run)?;
+fn make_in_copy(ground: &Ground, program: Program, session: &Session) -> Result<Tool, EffectError> {
+    let (sandbox, held) = start_sandbox(ground, ToolUse::Run)?;
     let copies = ExecutorCopies::new(session, &program, held.clone())?;
-    let places = program_places(host);
-    let notice = program_notice(host, &program, &places);
+    let places = program_places(ground);
+    let notice = program_notice(ground, &program, &places);
     let agent = Agent::new(program, places, sandbox, held, Box::new(copies));
     let mut tool = default_tool(Box::new(agent), true);
     tool.notices.extend(notice);
@@ -364,10 +364,10 @@ fn make_in_copy(host: &Ground, program: Program, session: &Session) -> Result<To
 }
 
 /// Makes a tool of a program that speaks the tool protocol. `folder` is where its runs may have folders of their own.
-fn make_speaker(host: &Ground, program: Program, folder: PathBuf) -> Result<Tool, EffectError> {
-    let (sandbox, held) = start_sandbox(host, ToolUse::Run)?;
-    let places = program_places(host);
-    let notice = program_notice(host, &program, &places);
+fn make_speaker(ground: &Ground, program: Program, folder: PathBuf) -> Result<Tool, EffectError> {
+    let (sandbox, held) = start_sandbox(ground, ToolUse::Run)?;
+    let places = program_places(ground);
+    let notice = program_notice(ground, &program, &places);
     let speaker = Speaker::new(program, places, sandbox, held, folder);
     let mut tool = default_tool(Box::new(speaker), false);
     tool.notices.extend(notice);
@@ -375,10 +375,10 @@ fn make_speaker(host: &Ground, program: Program, folder: PathBuf) -> Result<Tool
 }
 
 /// Makes the notice about files of a program that are not shown, because only the repository names them. `None` if there are none.
-fn program_notice(host: &Ground, program: &Program, places: &Places) -> Option<Notice> {
+fn program_notice(ground: &Ground, program: &Program, places: &Places) -> Option<Notice> {
     let found = places.find(&program.name)?;
     unshown_notice(
-        host.environment(),
+        ground.environment(),
         &places.unshown(&found),
         UnshownRemedy::Reading,
     )
@@ -408,10 +408,10 @@ fn default_tool(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
 }
 
 /// Returns the folders in which programs are found, according to the user's environment.
-pub fn program_places(host: &Ground) -> Places {
-    let path = host.environment().get("PATH").unwrap_or_default();
+pub fn program_places(ground: &Ground) -> Places {
+    let path = ground.environment().get("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path);
-    let from = host.repository_dir();
+    let from = ground.repository_dir();
     let from = from.canonicalize().unwrap_or(from);
     // The top of the repository, not the current folder below it.
     let top = from.ancestors().find(|folder| folder.join(".git").exists());
@@ -419,10 +419,10 @@ pub fn program_places(host: &Ground) -> Places {
         repository: top.map(Path::to_owned),
         // A relative folder would mean another program in every folder, as one that a repository provides.
         path: folders.filter(|folder| folder.is_absolute()).collect(),
-        home: host.environment().home_dir(),
-        toolchains: toolchain_folders(host.environment()),
-        rustup_home: host.environment().get("RUSTUP_HOME").map(PathBuf::from),
-        system_root: host
+        home: ground.environment().home_dir(),
+        toolchains: toolchain_folders(ground.environment()),
+        rustup_home: ground.environment().get("RUSTUP_HOME").map(PathBuf::from),
+        system_root: ground
             .environment()
             .get("SystemRoot")
             .filter(|_| cfg!(windows))

@@ -90,14 +90,14 @@ impl Session {
     /// # Errors
     /// If there is no repository, or its evidence cannot be opened.
     pub fn open(
-        host: &Ground,
+        ground: &Ground,
         options: &SessionOptions,
         approver: Approver,
         stop: StopFlag,
         run: &RunId,
     ) -> Result<Self, EffectError> {
-        let repo = repository::open(host)?;
-        let layers = policy::outer_layers(host, &options.policies)?;
+        let repo = repository::open(ground)?;
+        let layers = policy::outer_layers(ground, &options.policies)?;
         let dir = repo.state_dir();
         let work_dir = repo
             .work_dir()
@@ -105,19 +105,21 @@ impl Session {
             .map_or_else(|| repo.common_dir().to_owned(), Path::to_owned);
         // One store for writing and reading, so that the reader has the records that this run has written.
         let store = Rc::new(Store::open(&dir).map_err(|error| evidence_error(&error))?);
-        let mut tape = Tape::new(host, Rc::clone(&store), run);
+        let mut tape = Tape::new(ground, Rc::clone(&store), run);
         // Before anything else: an interrupted landing may have left the index and the working tree half written.
-        match recover_and_record(host, &repo, &mut tape) {
+        match recover_and_record(ground, &repo, &mut tape) {
             Ok(_) => {}
             // A run that only looks changes nothing, so an unfinished landing need not stop it.
-            Err(error) if options.look_only => host.notify(Notice::new("recovery-postponed", error.message)),
+            Err(error) if options.look_only => {
+                ground.notify(Notice::new("recovery-postponed", error.message))
+            }
             Err(error) => return Err(error),
         }
         Ok(Self {
-            port: RepositoryPort::new(host, repo, options.target_spec(), layers).stopped_by(stop),
+            port: RepositoryPort::new(ground, repo, options.target_spec(), layers).stopped_by(stop),
             work_dir,
             options: options.clone(),
-            cache: host.environment().cache_dir(),
+            cache: ground.environment().cache_dir(),
             copies: OnceCell::new(),
             tape,
             reader: TapeReader(store),
@@ -190,10 +192,10 @@ impl Session {
 
     /// Ends the run on the tape with a signed checkpoint, unless its last record did. A failure is only reported: the records
     /// of the run are on the tape.
-    pub fn seal_run(&mut self, host: &Ground) {
+    pub fn seal_run(&mut self, ground: &Ground) {
         if let Err(error) = self.tape.make_durable(RunPhase::Ends, None) {
             let message = format!("the end of this run is not signed: {}", error.message);
-            host.notify(Notice::new("evidence-unsigned", message));
+            ground.notify(Notice::new("evidence-unsigned", message));
         }
     }
 
@@ -263,7 +265,7 @@ impl Providers<'_> {
 
 /// Finishes or rolls back an interrupted landing, notifies the observer, and records it.
 fn recover_and_record(
-    host: &Ground,
+    ground: &Ground,
     repo: &Repository,
     tape: &mut Tape,
 ) -> Result<Option<Recovered>, EffectError> {
@@ -274,7 +276,7 @@ fn recover_and_record(
     let Some(recovered) = pause.as_ref().and_then(|pause| pause.recovered.clone()) else {
         return Ok(None);
     };
-    host.notify(recovered_notice(&recovered));
+    ground.notify(recovered_notice(&recovered));
     let body = serde_json::to_value(&recovered).unwrap_or_default();
     // Durable at once: that landing has ended, and no later command will find it again to report its end.
     tape.record(RecordKind::Recovered, body, Durability::Now)?;

@@ -351,12 +351,12 @@ impl Settings {
     /// Those of [`Settings::complete_choice`], and if a file of the providers or models cannot be read.
     pub fn complete_for(
         &self,
-        host: &Ground,
+        ground: &Ground,
         named: CallNames<'_>,
         choice: ProviderChoice,
     ) -> Result<ProviderChoice, EffectError> {
-        let names = ModelNames::read(host)?;
-        self.complete_choice((host.environment(), &names), named, choice)
+        let names = ModelNames::read(ground)?;
+        self.complete_choice((ground.environment(), &names), named, choice)
     }
 
     /// Completes a choice: the provider and the model that the call leaves out, and time limits.

@@ -232,16 +232,16 @@ pub(crate) fn entry_name(provider: &str) -> String {
 
 /// Returns the keeper of the tokens of a provider. `None` if nobody is signed in there.
 pub(crate) fn find_keeper(
-    host: &Ground,
+    ground: &Ground,
     resolved: &ResolvedProfile,
     url: &HttpUrl,
 ) -> Result<Option<Arc<TokenKeeper>>, EffectError> {
     let provider = &resolved.profile.provider;
-    if find_grant(host, provider).is_none() {
+    if find_grant(ground, provider).is_none() {
         return Ok(None);
     }
     let http = make_sign_in_client().map_err(|error| net_error(&error))?;
-    let store = HostGrantStore::new(host.environment(), provider).ok_or_else(no_home)?;
+    let store = HostGrantStore::new(ground.environment(), provider).ok_or_else(no_home)?;
     Ok(Some(Arc::new(TokenKeeper::new(
         url.clone(),
         http,
@@ -250,8 +250,8 @@ pub(crate) fn find_keeper(
 }
 
 /// Reads the sign-in of a provider, with the kind of its store. `None` if nobody is signed in, or no store can be read.
-pub fn find_grant(host: &Ground, provider: &str) -> Option<(Grant, StoreKind)> {
-    let found = find_key(&keys::user_stores(host), &entry_name(provider)).found?;
+pub fn find_grant(ground: &Ground, provider: &str) -> Option<(Grant, StoreKind)> {
+    let found = find_key(&keys::user_stores(ground), &entry_name(provider)).found?;
     Some((Grant::from_entry(&found.key)?, found.store))
 }
 
@@ -260,8 +260,8 @@ pub fn find_grant(host: &Ground, provider: &str) -> Option<(Grant, StoreKind)> {
 ///
 /// # Errors
 /// If there is no home folder, or no place for the lock.
-pub(crate) fn lock_sign_in(host: &Ground, provider: &str) -> Result<File, EffectError> {
-    let file = host.environment().credentials_file().ok_or_else(no_home)?;
+pub(crate) fn lock_sign_in(ground: &Ground, provider: &str) -> Result<File, EffectError> {
+    let file = ground.environment().credentials_file().ok_or_else(no_home)?;
     lock_own_file(&file.with_file_name(entry_name(provider)))
         .map_err(|error| EffectError::from_error(Cause::Tool, FAILED, &error))
 }
@@ -270,13 +270,13 @@ pub(crate) fn lock_sign_in(host: &Ground, provider: &str) -> Result<File, Effect
 ///
 /// # Errors
 /// If a store cannot be asked, or the lock not be taken.
-pub fn clear_sign_in(host: &Ground, provider: &str) -> Result<bool, EffectError> {
+pub fn clear_sign_in(ground: &Ground, provider: &str) -> Result<bool, EffectError> {
     // Without one, nothing refreshes it, and no file of a lock is made.
-    let _lock = match find_grant(host, provider) {
-        Some(_) => Some(lock_sign_in(host, provider)?),
+    let _lock = match find_grant(ground, provider) {
+        Some(_) => Some(lock_sign_in(ground, provider)?),
         None => None,
     };
-    keys::clear_key(host, &entry_name(provider))
+    keys::clear_key(ground, &entry_name(provider))
 }
 
 /// Describes a sign-in without its tokens.

@@ -294,18 +294,18 @@ fn describe_address(
 }
 
 /// Returns what a server is sent: a key of the environment, else the tokens of a sign-in, else a stored key.
-fn find_auth(host: &Ground, resolved: &ResolvedProfile, url: &HttpUrl) -> Result<ServerAuth, EffectError> {
+fn find_auth(ground: &Ground, resolved: &ResolvedProfile, url: &HttpUrl) -> Result<ServerAuth, EffectError> {
     let is_given = resolved.given_keys.iter().any(|given| given.key_use.is_allowed());
-    if !is_given && let Some(keeper) = sign_in::find_keeper(host, resolved, url)? {
+    if !is_given && let Some(keeper) = sign_in::find_keeper(ground, resolved, url)? {
         return Ok(ServerAuth::SignIn(keeper));
     }
-    let key = keys::find_usable_key(host, resolved).key;
+    let key = keys::find_usable_key(ground, resolved).key;
     Ok(ServerAuth::Fixed(Auth::from(key.as_ref())))
 }
 
 /// Makes the program of a toolbox, with what it is started with.
 fn describe_program(
-    host: &Ground,
+    ground: &Ground,
     name: &str,
     resolved: &ResolvedProfile,
 ) -> Result<ToolboxProfile, EffectError> {
@@ -313,7 +313,7 @@ fn describe_program(
     let file = profile.program.as_ref();
     let file =
         file.ok_or_else(|| usage_error("the profile names no program, and no address in `base_url`"))?;
-    let places = programs::program_places(host);
+    let places = programs::program_places(ground);
     let found = places.find(&file.command).filter(|found| found.is_file());
     let found = found.ok_or_else(|| {
         let message = format!(
@@ -325,7 +325,7 @@ fn describe_program(
     })?;
     let mut program = Program::new(name, &found.display().to_string(), &file.args);
     program.env = file.env.clone().into_iter().collect();
-    let hosts = file.hosts.iter().filter_map(|host| split_address(host));
+    let hosts = file.hosts.iter().filter_map(|ground| split_address(ground));
     program.hosts = hosts.map(|(host, port)| (host.to_owned(), port)).collect();
     // The script of an interpreter is an argument, and a toolbox has no other way to get at a file of the user.
     let scripts: Vec<PathBuf> = file.args.iter().map(PathBuf::from).collect();
@@ -335,11 +335,11 @@ fn describe_program(
             .filter(|file| file.is_absolute() && file.is_file()),
     );
     for path in program.readable.iter().chain([&found]) {
-        programs::require_own_place(host, path)?;
+        programs::require_own_place(ground, path)?;
     }
     let mut hashes = BTreeMap::new();
     for path in program.readable.iter().chain([&found]) {
-        if let Some(hash) = hash_program(host, path)? {
+        if let Some(hash) = hash_program(ground, path)? {
             hashes.insert(path.display().to_string(), hash);
         }
     }
@@ -362,13 +362,13 @@ fn describe_program(
 }
 
 /// Returns the hash of a file. `None` for a file of the system.
-fn hash_program(host: &Ground, path: &Path) -> Result<Option<String>, EffectError> {
+fn hash_program(ground: &Ground, path: &Path) -> Result<Option<String>, EffectError> {
     // The file itself, because a link in a folder of the system may lead to one of the user, and the other way round.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if SYSTEM_FOLDERS.iter().any(|folder| real.starts_with(folder)) && is_of_root(&real) {
         return Ok(None);
     }
-    let bytes = files::read_file(host.environment(), &real, LARGEST_PROGRAM)?;
+    let bytes = files::read_file(ground.environment(), &real, LARGEST_PROGRAM)?;
     Ok(Some(hash_bytes(&bytes)))
 }
 
@@ -388,24 +388,24 @@ fn is_of_root(_: &Path) -> bool {
 }
 
 /// Makes the processes or the connection of a toolbox. Nothing is started yet.
-pub fn start_toolbox(host: &Ground, profile: &ToolboxProfile) -> Result<ToolServer, EffectError> {
-    open_source(host, profile, None)
+pub fn start_toolbox(ground: &Ground, profile: &ToolboxProfile) -> Result<ToolServer, EffectError> {
+    open_source(ground, profile, None)
 }
 
 /// Makes the processes or the connection of a toolbox, with a check before each process.
 pub fn open_source(
-    host: &Ground,
+    ground: &Ground,
     profile: &ToolboxProfile,
     check: Option<ProgramCheck>,
 ) -> Result<ToolServer, EffectError> {
     let make = |program: &Program| -> Result<Toolbox, EffectError> {
-        let cache = host.environment().cache_dir();
+        let cache = ground.environment().cache_dir();
         let cache = cache
             .ok_or_else(|| usage_error("there is no home folder to run the tool in").hint("set `HOME`"))?;
-        let (sandbox, held) = programs::probe_sandbox(host)?;
+        let (sandbox, held) = programs::probe_sandbox(ground)?;
         let name = format!("{}.{}", profile.name, clock::new_run());
         let place = (cache.join("tools"), name);
-        let places = programs::program_places(host);
+        let places = programs::program_places(ground);
         let toolbox = Toolbox::new(program.clone(), places, sandbox, held, place);
         Ok(match check {
             Some(check) => toolbox.with_check(check),
@@ -418,7 +418,7 @@ pub fn open_source(
             ToolServer::Mcp(Box::new(McpToolbox::new(McpServer::Program(make(program)?))))
         }
         ToolSource::McpAddress(url, resolved) => {
-            ToolServer::at_address(url.clone(), find_auth(host, resolved, url)?)?
+            ToolServer::at_address(url.clone(), find_auth(ground, resolved, url)?)?
         }
     })
 }

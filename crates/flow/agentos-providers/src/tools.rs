@@ -122,7 +122,7 @@ impl Tools {
     ///
     /// # Errors
     /// If a profile folder cannot be read.
-    pub fn read(host: &Ground, work_dir: Option<&Path>) -> Result<Self, EffectError> {
+    pub fn read(ground: &Ground, work_dir: Option<&Path>) -> Result<Self, EffectError> {
         let mut providers: BTreeMap<String, ProviderKind> = ProviderKind::WITHOUT_PROFILE
             .map(|kind| (kind.name().to_owned(), kind))
             .into();
@@ -130,7 +130,7 @@ impl Tools {
             .map_err(|error| bad_profile(&error))?
             .into_keys()
             .collect();
-        let user_dir = host.environment().config_dir().map(|dir| dir.join("profiles"));
+        let user_dir = ground.environment().config_dir().map(|dir| dir.join("profiles"));
         let project_dir = work_dir.map(|dir| dir.join(".agentos").join("profiles"));
         if let Some(dir) = &user_dir {
             names.extend(profile_names(dir)?);
@@ -150,8 +150,8 @@ impl Tools {
             project_dir,
             providers,
             of_repository,
-            models: read_models(host.environment())?,
-            environment: host.environment().clone(),
+            models: read_models(ground.environment())?,
+            environment: ground.environment().clone(),
         })
     }
 
@@ -188,18 +188,18 @@ impl Tools {
     /// If there is no such provider, or its profile is invalid.
     pub fn make_probed(
         &self,
-        host: &Ground,
+        ground: &Ground,
         provider: &ProviderKind,
         over: &ProviderOverrides,
     ) -> Result<Tool, EffectError> {
         match provider {
-            ProviderKind::Replay => make_replay(host, None),
-            ProviderKind::AnyProgram | ProviderKind::ToolProgram => programs::make_unnamed(host, provider),
+            ProviderKind::Replay => make_replay(ground, None),
+            ProviderKind::AnyProgram | ProviderKind::ToolProgram => programs::make_unnamed(ground, provider),
             ProviderKind::Profile(name) => {
-                let resolved = self.resolve_profile(host, name, over)?;
+                let resolved = self.resolve_profile(ground, name, over)?;
                 match resolved.profile.adapter.is_program() {
-                    true => programs::make_probed(host, &resolved),
-                    false => make_server_tool(host, &resolved),
+                    true => programs::make_probed(ground, &resolved),
+                    false => make_server_tool(ground, &resolved),
                 }
             }
         }
@@ -211,12 +211,12 @@ impl Tools {
     /// If there is no such provider, or a layer of its profile is invalid.
     pub fn resolve_profile(
         &self,
-        host: &Ground,
+        ground: &Ground,
         provider: &str,
         over: &ProviderOverrides,
     ) -> Result<ResolvedProfile, EffectError> {
         self.require_known(provider)?;
-        let layers = self.read_layers(host, provider, over)?;
+        let layers = self.read_layers(ground, provider, over)?;
         let resolve =
             |layers: &ProfileLayers| resolve_profile(provider, layers).map_err(|error| bad_profile(&error));
         let resolved = resolve(&layers)?;
@@ -232,7 +232,7 @@ impl Tools {
 
     fn read_layers(
         &self,
-        host: &Ground,
+        ground: &Ground,
         provider: &str,
         over: &ProviderOverrides,
     ) -> Result<ProfileLayers, EffectError> {
@@ -253,7 +253,7 @@ impl Tools {
                 )?,
             },
             model: None,
-            env: host.environment().vars().clone(),
+            env: ground.environment().vars().clone(),
             flags: ProfileFlags {
                 base_url: over.base_url.clone(),
                 model: over.model.clone(),
@@ -273,9 +273,9 @@ impl Tools {
     }
 
     /// Returns the adapter of a provider by its profile, or the usual one of such a name.
-    pub fn adapter_of(&self, host: &Ground, provider: &str) -> AdapterKind {
+    pub fn adapter_of(&self, ground: &Ground, provider: &str) -> AdapterKind {
         // A list of models is no place to report a mistake in a profile: using the provider reports it.
-        self.resolve_profile(host, provider, &ProviderOverrides::default())
+        self.resolve_profile(ground, provider, &ProviderOverrides::default())
             .map_or(AdapterKind::of_provider(provider), |resolved| {
                 resolved.profile.adapter
             })
@@ -300,8 +300,8 @@ impl Tools {
     /// it as the default. `None` if nobody began to set it up.
     ///
     /// A keyring is not asked, because that can take seconds.
-    pub fn set_up_by(&self, host: &Ground, provider: &str, default: Option<&str>) -> Option<String> {
-        match (self.own_layer(provider), keys::key_variable(host, provider)) {
+    pub fn set_up_by(&self, ground: &Ground, provider: &str, default: Option<&str>) -> Option<String> {
+        match (self.own_layer(provider), keys::key_variable(ground, provider)) {
             (Some(layer), _) => Some(layer.to_owned()),
             (None, Some(variable)) => Some(format!("environment {variable}")),
             (None, None) if default == Some(provider) => Some("the default provider".to_owned()),
@@ -349,7 +349,7 @@ impl Tools {
 ///
 /// # Errors
 /// If the profile names a program, or its wire is invalid.
-pub fn make_server_tool(host: &Ground, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
+pub fn make_server_tool(ground: &Ground, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
     let profile = &resolved.profile;
     if profile.adapter.is_pool() {
         return Err(usage_error(format!(
@@ -358,13 +358,13 @@ pub fn make_server_tool(host: &Ground, resolved: &ResolvedProfile) -> Result<Too
         ))
         .hint("name a provider, or a member's model as in `openai/gpt-4o`"));
     }
-    let usable = keys::find_usable_key(host, resolved);
-    let notices = tool_notices::collect_notices(host.environment(), resolved, &usable);
+    let usable = keys::find_usable_key(ground, resolved);
+    let notices = tool_notices::collect_notices(ground.environment(), resolved, &usable);
     let key = usable.key.as_ref().map(|key| KeySent {
         variable: usable.variable.clone(),
         ending: key.hint(),
     });
-    let learned = RememberedWindow::of_profile(host, profile).recall();
+    let learned = RememberedWindow::of_profile(ground, profile).recall();
     let hosting = Hosting {
         profile: learned_windows::lower_profile(profile.clone(), learned),
         key: usable.key,
@@ -412,10 +412,10 @@ fn adapter_window(adapter: AdapterKind) -> Option<ModelWindow> {
 ///
 /// # Errors
 /// If the recording cannot be read.
-pub fn make_replay(host: &Ground, recording: Option<&Recording>) -> Result<Tool, EffectError> {
+pub fn make_replay(ground: &Ground, recording: Option<&Recording>) -> Result<Tool, EffectError> {
     let recording = match recording {
         Some(Recording::File(file)) => Some(files::read_text_file(
-            host.environment(),
+            ground.environment(),
             file,
             files::LARGEST_ANSWER,
         )?),

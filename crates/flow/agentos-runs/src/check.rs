@@ -32,7 +32,7 @@ pub struct Checker {
     copies: ExecutorCopies,
     command: String,
     run: String,
-    host: Ground,
+    ground: Ground,
     /// Activity of the tool, which goes on after a check that fails.
     tool_activity: Activity,
     /// Results on commits without a change, by commit.
@@ -46,7 +46,7 @@ impl Checker {
     /// # Errors
     /// If the kernel cannot confine it, or a folder cannot be shared with it.
     pub fn prepare_check(
-        host: &Ground,
+        ground: &Ground,
         asked: Option<&CheckOptions>,
         flags: &ProgramOptions,
         tool: &Tool,
@@ -58,19 +58,19 @@ impl Checker {
         };
         let target = session.port().target()?;
         let base = session.port().base(&target)?;
-        let command = &choose_command(host, &asked.command, base.as_ref())?;
-        let (sandbox, held) = programs::start_sandbox(host, programs::ToolUse::Run)?;
+        let command = &choose_command(ground, &asked.command, base.as_ref())?;
+        let (sandbox, held) = programs::start_sandbox(ground, programs::ToolUse::Run)?;
         refuse_unconfined(command, &held, RunOption::Check)?;
         let mut program = Trial::program();
         // Rules about reading can test both, so the check's copy lacks the same files as the tool's.
         program.provider = tool.adapter.provider().to_owned();
         program.mode = tool.adapter.supports().execution_mode;
-        program.readable = programs::readable_paths(host, flags)?;
-        program.shared = programs::shared_folders(host, flags, session)?;
+        program.readable = programs::readable_paths(ground, flags)?;
+        program.shared = programs::shared_folders(ground, flags, session)?;
         let copies = ExecutorCopies::new(session, &program, held.clone())?;
-        let mut places = programs::program_places(host);
+        let mut places = programs::program_places(ground);
         let around = CheckSurroundings {
-            environment: host.environment(),
+            environment: ground.environment(),
             places: &places,
             work_dir: session.work_dir(),
             base: base.as_ref(),
@@ -85,8 +85,8 @@ impl Checker {
             !read.any(|named| place.real.starts_with(named))
         });
         let unshown: Vec<_> = unshown.cloned().collect();
-        if let Some(notice) = unshown_notice(host.environment(), &unshown, UnshownRemedy::Reading) {
-            host.notify(notice);
+        if let Some(notice) = unshown_notice(ground.environment(), &unshown, UnshownRemedy::Reading) {
+            ground.notify(notice);
         }
         program.readable.extend(needs.readable);
         program.env = needs.env;
@@ -98,7 +98,7 @@ impl Checker {
             copies,
             command: command.clone(),
             run: run.to_owned(),
-            host: host.clone(),
+            ground: ground.clone(),
             tool_activity: tool.activity(),
             on_base: Mutex::new(recall_base_checks(session, command)?),
         }))
@@ -110,7 +110,7 @@ impl Checker {
         if self.recall_base(base_commit) == Some(BaseCheck::FailedBefore) {
             let short = base_commit.get(..10).unwrap_or(base_commit);
             let message = format!("`{}` failed on {short} before, without a change", self.command);
-            self.host.notify(Notice::new("check-failed-before", message));
+            self.ground.notify(Notice::new("check-failed-before", message));
         }
     }
 
@@ -139,7 +139,7 @@ impl Check for Checker {
         let name = format!("{}.{attempt}.{what}", self.run);
         let copies = Box::new(self.copies.for_target(target));
         Box::pin(async move {
-            self.host.observer().on_activity(Activity::RunningCheck);
+            self.ground.observer().on_activity(Activity::RunningCheck);
             let verdict = self
                 .trial
                 .run(
@@ -157,7 +157,7 @@ impl Check for Checker {
             }
             if change.is_none() || !tried.passed {
                 // The first call, or the next attempt if there is one, begins at once.
-                self.host.observer().on_activity(self.tool_activity);
+                self.ground.observer().on_activity(self.tool_activity);
             }
             Ok(tried)
         })
@@ -210,7 +210,7 @@ const AUTO: &str = "auto";
 ///
 /// # Errors
 /// If nothing suggests a command.
-fn choose_command(host: &Ground, asked: &str, base: &dyn Base) -> Result<String, EffectError> {
+fn choose_command(ground: &Ground, asked: &str, base: &dyn Base) -> Result<String, EffectError> {
     if asked.trim() != AUTO {
         return Ok(asked.to_owned());
     }
@@ -224,7 +224,7 @@ fn choose_command(host: &Ground, asked: &str, base: &dyn Base) -> Result<String,
             .hint("name the command"));
     };
     let message = format!("the check is `{}`, because of {}", chosen.command, chosen.because);
-    host.notify(Notice::new("check-chosen", message));
+    ground.notify(Notice::new("check-chosen", message));
     Ok(chosen.command)
 }
 

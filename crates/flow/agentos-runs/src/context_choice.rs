@@ -86,12 +86,12 @@ pub(crate) struct ContextOrder<'a> {
 /// # Errors
 /// If one is outside the repository, or is not in the base.
 pub(crate) fn find_named_files(
-    host: &Ground,
+    ground: &Ground,
     session: &Session,
     spec: &TaskSpec,
     tool: &Tool,
 ) -> Result<NamedFiles, EffectError> {
-    let from = host.repository_dir();
+    let from = ground.repository_dir();
     let mut request = NamedRequest {
         paths: Vec::new(),
         symbols: spec.symbols.clone(),
@@ -116,12 +116,12 @@ pub(crate) fn find_named_files(
 /// # Errors
 /// As [`find_named_files`], and if a folder or pattern has too many files.
 pub(crate) fn find_all_named(
-    host: &Ground,
+    ground: &Ground,
     session: &Session,
     spec: &TaskSpec,
     tool: &Tool,
 ) -> Result<Vec<RequestedFile>, EffectError> {
-    list_all_named(find_named_files(host, session, spec, tool)?)
+    list_all_named(find_named_files(ground, session, spec, tool)?)
 }
 
 fn list_all_named(named: NamedFiles) -> Result<Vec<RequestedFile>, EffectError> {
@@ -193,13 +193,13 @@ pub(crate) fn refuse_program(tool: &Tool) -> Result<(), EffectError> {
 /// # Errors
 /// If a named file is not there, or the repository cannot be read.
 pub(crate) async fn choose_files(
-    host: &Ground,
+    ground: &Ground,
     session: &Session,
     spec: &TaskSpec,
     tool: &Tool,
     order: &ContextOrder<'_>,
 ) -> Result<ChosenFiles, EffectError> {
-    let mut named = find_named_files(host, session, spec, tool)?;
+    let mut named = find_named_files(ground, session, spec, tool)?;
     let mut searches = wants_search(spec, tool)?;
     if named == NamedFiles::default() && !order.earlier.is_empty() {
         named.files = order.earlier.iter().map(RequestedFile::whole).collect();

@@ -346,22 +346,22 @@ pub fn device_key(raw: &str) -> Option<String> {
     Some(PublicKey::from_base64(raw)?.line())
 }
 
-fn find_file(host: &Ground) -> Result<PathBuf, EffectError> {
-    let folder = host.environment().config_dir();
+fn find_file(ground: &Ground) -> Result<PathBuf, EffectError> {
+    let folder = ground.environment().config_dir();
     folder.map(|folder| folder.join(FILE)).ok_or_else(|| {
         EffectError::new(Cause::Usage, "no-home", "there is no home folder for settings").hint("set `HOME`")
     })
 }
 
-fn read_devices(host: &Ground) -> Result<DeviceFile, EffectError> {
-    let path = find_file(host)?;
-    let Some(text) = read_own_text(host.environment(), &path, CODE, LARGEST_FILE)? else {
+fn read_devices(ground: &Ground) -> Result<DeviceFile, EffectError> {
+    let path = find_file(ground)?;
+    let Some(text) = read_own_text(ground.environment(), &path, CODE, LARGEST_FILE)? else {
         return Ok(DeviceFile {
             version: VERSION,
             devices: Vec::new(),
         });
     };
-    let name = host.environment().shorten_below_home(&path);
+    let name = ground.environment().shorten_below_home(&path);
     let refuse = |why: String| {
         let message = format!("`{name}` is not a list of devices: {why}");
         EffectError::new(Cause::Usage, CODE, message)
@@ -375,13 +375,13 @@ fn read_devices(host: &Ground) -> Result<DeviceFile, EffectError> {
 
 /// Changes the devices under the lock of the file.
 fn change_devices<T>(
-    host: &Ground,
+    ground: &Ground,
     change: impl FnOnce(&mut Vec<PairedDevice>) -> Result<T, EffectError>,
 ) -> Result<T, EffectError> {
-    let path = find_file(host)?;
+    let path = find_file(ground)?;
     // Two services at once would otherwise both begin with the same list, and one change would be lost.
     let _lock = lock_own_text(&path, CODE)?;
-    let mut file = read_devices(host)?;
+    let mut file = read_devices(ground)?;
     let done = change(&mut file.devices)?;
     let text = serde_json::to_string_pretty(&file)
         .map_err(|error| EffectError::from_error(Cause::Internal, CODE, &error))?;

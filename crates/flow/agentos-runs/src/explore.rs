@@ -52,7 +52,7 @@ use agentos_ground::task_spec::ExploreLimits;
 use agentos_ground::task_spec::ExploreMode;
 use agentos_ground::window_share::{measure_window, reserve_answer};
 use agentos_providers::Providers;
-use agentos_providers::prices::make_called_tool;
+use agentos_providers::called_tool::make_called_tool;
 use agentos_providers::session::SessionFolders;
 use agentos_providers::tools::Tool;
 use conversation::{RunConversation, sum_usage};
@@ -83,7 +83,7 @@ pub(crate) fn require_profile(mode: ExploreMode, provider: &ProviderKind) -> Res
 
 /// A model with tools, as a tool of the engine.
 struct Explorer {
-    host: Ground,
+    ground: Ground,
     session: SessionOptions,
     facts: ModelFacts,
     model: Box<dyn Model>,
@@ -109,7 +109,7 @@ struct Explorer {
 /// If the model takes no tools, its profile is invalid, the user does not trust one of the toolboxes, or this program's own file cannot
 /// be found.
 pub(crate) fn make_explorer(
-    host: &Ground,
+    ground: &Ground,
     folders: &SessionFolders<'_>,
     resolved: &ResolvedProfile,
     limits: ExploreLimits,
@@ -119,15 +119,15 @@ pub(crate) fn make_explorer(
     if !takes_tools(profile) {
         return Err(without_tools(&profile.provider));
     }
-    Providers::of(host).require_trusted(toolboxes)?;
-    let mut made = make_called_tool(host, resolved)?;
+    Providers::of(ground).require_trusted(toolboxes)?;
+    let mut made = make_called_tool(ground, resolved)?;
     let hosting = made.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error("this provider is not a model behind a server"))?;
     let folder = folders.open_copies()?.path().to_owned();
     let processes = ModelProcesses::new();
-    let model = confine_model(host, hosting, folder, &processes, &mut made.notices)?;
+    let model = confine_model(ground, hosting, folder, &processes, &mut made.notices)?;
     let guard = BudgetGuard::open(
-        host,
+        ground,
         GuardedModel {
             session: None,
             provider: profile.provider.clone(),
@@ -138,7 +138,7 @@ pub(crate) fn make_explorer(
         },
     )?;
     let explorer = Explorer {
-        host: host.clone(),
+        ground: ground.clone(),
         session: folders.options().clone(),
         facts: ModelFacts::of_profile(profile),
         model,
@@ -150,7 +150,7 @@ pub(crate) fn make_explorer(
         limits,
         toolboxes: toolboxes.to_vec(),
         conversation: Mutex::default(),
-        meter: BudgetMeter::for_run(guard, host),
+        meter: BudgetMeter::for_run(guard, ground),
     };
     Ok(Tool {
         adapter: Box::new(explorer),
@@ -239,9 +239,9 @@ impl Explorer {
 
     /// Opens the tools of an attempt on the base as it is now.
     async fn open_tools(&self, task: &ToolTask, sent: u64) -> Result<ExploreTools, ToolError> {
-        let (host, session) = (self.host.clone(), self.session.clone());
+        let (ground, session) = (self.ground.clone(), self.session.clone());
         // Git's objects are read with blocking calls.
-        let find = move || RepositoryTools::find_target(&host, &session);
+        let find = move || RepositoryTools::find_target(&ground, &session);
         let found = tokio::task::spawn_blocking(find).await;
         let target = found
             .map_err(|error| fail("explore", error.to_string()))?
@@ -266,13 +266,13 @@ impl Explorer {
         };
         let view = AttemptView { facts, target };
         // For each attempt again: their processes end with it, as all processes of a tool do.
-        let toolboxes = OpenToolboxes::open(&self.host, &self.toolboxes).await;
-        toolboxes.warn_of_network(&self.host);
+        let toolboxes = OpenToolboxes::open(&self.ground, &self.toolboxes).await;
+        toolboxes.warn_of_network(&self.ground);
         let spec = RepositoryToolsSpec {
             receivers: toolboxes.list_receivers(),
             ..spec
         };
-        let reading = RepositoryTools::for_attempt(&self.host, spec, view, sent);
+        let reading = RepositoryTools::for_attempt(&self.ground, spec, view, sent);
         Ok(ExploreTools::new(reading, toolboxes))
     }
 

@@ -67,14 +67,14 @@ const PATHS_FILE: &str = ".git/agentos-paths";
 /// # Errors
 /// If there is no repository, its evidence cannot be opened, or its hooks cannot be confined.
 pub(crate) fn open_session(
-    host: &Ground,
+    ground: &Ground,
     options: &SessionOptions,
     approver: Approver,
     stop: StopFlag,
     run: &RunId,
 ) -> Result<Session, EffectError> {
-    let mut session = Session::open(host, options, approver, stop, run)?;
-    if let Some(hooks) = HookRunner::prepare_hooks(host, &session, options.hooks)? {
+    let mut session = Session::open(ground, options, approver, stop, run)?;
+    if let Some(hooks) = HookRunner::prepare_hooks(ground, &session, options.hooks)? {
         session.set_hooks(hooks);
     }
     Ok(session)
@@ -82,7 +82,7 @@ pub(crate) fn open_session(
 
 /// The hooks of a repository, ready to run.
 pub(crate) struct HookRunner {
-    host: Ground,
+    ground: Ground,
     found: FoundHooks,
     sandbox: Sandbox,
     copies: ExecutorCopies,
@@ -95,11 +95,15 @@ impl HookRunner {
     ///
     /// # Errors
     /// If the kernel cannot confine them, or the user's settings cannot be read.
-    fn prepare_hooks(host: &Ground, session: &Session, rule: HookRule) -> Result<Option<Self>, EffectError> {
+    fn prepare_hooks(
+        ground: &Ground,
+        session: &Session,
+        rule: HookRule,
+    ) -> Result<Option<Self>, EffectError> {
         let runs = match rule {
             HookRule::Skip => false,
             HookRule::Run => true,
-            HookRule::Usual => Providers::of(host).read_settings()?.runs_hooks(),
+            HookRule::Usual => Providers::of(ground).read_settings()?.runs_hooks(),
         };
         // A change that is only judged is not committed.
         if !runs || session.options().look_only {
@@ -108,25 +112,25 @@ impl HookRunner {
         let found = session.repo().find_hooks(&HOOKS);
         for name in &found.skipped {
             let message = format!("the hook `{name}` is not executable, and git would not run it either");
-            host.notify(Notice::new("hook-skipped", message));
+            ground.notify(Notice::new("hook-skipped", message));
         }
         if found.active.is_empty() {
             if rule == HookRule::Run {
-                host.notify(Notice::new(
+                ground.notify(Notice::new(
                     "no-hooks",
                     "the repository has no hook that runs before a commit",
                 ));
             }
             return Ok(None);
         }
-        let (sandbox, held) = programs::start_sandbox(host, programs::ToolUse::Run)?;
+        let (sandbox, held) = programs::start_sandbox(ground, programs::ToolUse::Run)?;
         refuse_unconfined(&found.active.join("`, `"), &held, RunOption::Hooks)?;
         let copies = ExecutorCopies::new(session, &Trial::program(), held)?;
-        let seconds = Providers::of(host)
+        let seconds = Providers::of(ground)
             .read_settings()?
             .number_or_usual("check_timeout");
         Ok(Some(Self {
-            host: host.clone(),
+            ground: ground.clone(),
             found,
             sandbox,
             copies,
@@ -155,8 +159,8 @@ impl HookRunner {
             (*hook, place.command(hook), trial)
         };
         let trials = self.found.active.iter().map(make).collect();
-        if let Some(notice) = unshown_notice(self.host.environment(), &unshown, UnshownRemedy::SearchPath) {
-            self.host.notify(notice);
+        if let Some(notice) = unshown_notice(self.ground.environment(), &unshown, UnshownRemedy::SearchPath) {
+            self.ground.notify(notice);
         }
         Ok(trials)
     }
@@ -171,9 +175,9 @@ impl HookRunner {
         authors: &[(String, String)],
         unshown: &mut Vec<UnshownPlace>,
     ) -> Trial {
-        let mut places = programs::program_places(&self.host);
+        let mut places = programs::program_places(&self.ground);
         let around = CheckSurroundings {
-            environment: self.host.environment(),
+            environment: self.ground.environment(),
             places: &places,
             work_dir: &self.work_dir,
             base,
@@ -182,7 +186,7 @@ impl HookRunner {
         // A hook may start anything, so its needs are those of the project.
         let mut needs = find_needs(&command, &around);
         let file = self.found.folder.join(hook);
-        if let Ok(text) = read_file(self.host.environment(), &file, LONGEST_HOOK) {
+        if let Ok(text) = read_file(self.ground.environment(), &file, LONGEST_HOOK) {
             around.add_pre_commit(&mut needs, &String::from_utf8_lossy(&text));
         }
         place.show(&self.found, &places, &mut needs);
@@ -213,7 +217,7 @@ impl HookRunner {
     fn author_variables(&self, repo: &Repository, commit: &HookedCommit<'_>) -> Vec<(String, String)> {
         let mut all = vec![("GIT_EDITOR".to_owned(), ":".to_owned())];
         // A landing without an author is refused elsewhere, with its reason.
-        if let Ok(by) = repo.authorship(&self.host.environment().git_identity()) {
+        if let Ok(by) = repo.authorship(&self.ground.environment().git_identity()) {
             let by = match commit.author {
                 Some(author) => name_author(by, author),
                 None => by,
@@ -238,7 +242,7 @@ impl CommitHooks for HookRunner {
         let name = format!("{}.{}", commit.run, commit.attempt);
         let copies = self.copies.for_target(target).for_tool(commit.tool);
         Box::pin(async move {
-            self.host.observer().on_activity(Activity::RunningHooks);
+            self.ground.observer().on_activity(Activity::RunningHooks);
             let mut results = Vec::new();
             for (hook, command, trial) in trials? {
                 let copies = Box::new(copies.clone());

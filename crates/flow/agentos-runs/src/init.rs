@@ -96,7 +96,7 @@ pub fn init_run(files: &[ProposedFile], consent: ConsentMode) -> RunSpec {
     }
 }
 
-fn propose_files(host: &Ground, spec: &InitSpec, repo: &Repository) -> Result<InitReport, EffectError> {
+fn propose_files(ground: &Ground, spec: &InitSpec, repo: &Repository) -> Result<InitReport, EffectError> {
     let target = repo
         .resolve(&TargetSpec::AtHead)
         .map_err(|error| repo_error(&error))?;
@@ -105,24 +105,24 @@ fn propose_files(host: &Ground, spec: &InitSpec, repo: &Repository) -> Result<In
         base: &base,
         work_dir: repo.work_dir(),
     };
-    let tools = Tools::read(host, repo.work_dir())?;
+    let tools = Tools::read(ground, repo.work_dir())?;
     if let Some(provider) = &spec.provider {
         tools.require_known(provider)?;
     }
     let servers = match spec.is_offline {
         true => Vec::new(),
-        false => find_servers(host, &tools)?,
+        false => find_servers(ground, &tools)?,
     };
     let mut report = InitReport {
         version: 1,
         servers,
-        keys: keys_found(host, &tools),
+        keys: keys_found(ground, &tools),
         files: Vec::new(),
         provider: None,
         kept: Vec::new(),
         outcome: None,
     };
-    if there.has_policy(host.environment())? {
+    if there.has_policy(ground.environment())? {
         report.kept.push(POLICY_DIR.to_owned());
     } else {
         report.files.push(preset_file(spec.preset));
@@ -155,10 +155,10 @@ impl ExistingFiles<'_> {
 }
 
 /// Finds the servers on this machine that answer. All are contacted at once, and each takes at most 5 seconds.
-fn find_servers(host: &Ground, tools: &Tools) -> Result<Vec<FoundServer>, EffectError> {
+fn find_servers(ground: &Ground, tools: &Tools) -> Result<Vec<FoundServer>, EffectError> {
     // Only servers on this machine: a search must not send anything elsewhere.
     let local = |name: &&str| {
-        let resolved = tools.resolve_profile(host, name, &ProviderOverrides::default());
+        let resolved = tools.resolve_profile(ground, name, &ProviderOverrides::default());
         let url = resolved.ok().and_then(|resolved| resolved.profile.base_url);
         url.is_some_and(|url| HttpUrl::parse(url.as_str()).is_ok_and(|url| url.is_loopback()))
     };
@@ -167,7 +167,7 @@ fn find_servers(host: &Ground, tools: &Tools) -> Result<Vec<FoundServer>, Effect
         .filter(local)
         .map(ProviderKind::from)
         .collect();
-    let found = health::check_providers(host, tools, &kinds, &ProviderOverrides::default())?;
+    let found = health::check_providers(ground, tools, &kinds, &ProviderOverrides::default())?;
     Ok(found.into_iter().filter_map(to_found_server).collect())
 }
 
@@ -194,11 +194,11 @@ fn to_found_server(tool: ToolHealth) -> Option<FoundServer> {
     })
 }
 
-fn keys_found(host: &Ground, tools: &Tools) -> Vec<FoundKey> {
+fn keys_found(ground: &Ground, tools: &Tools) -> Vec<FoundKey> {
     let found = tools.provider_names().filter_map(|provider| {
         Some(FoundKey {
             provider: provider.to_owned(),
-            variable: keys::key_variable(host, provider)?,
+            variable: keys::key_variable(ground, provider)?,
         })
     });
     found.collect()

@@ -26,7 +26,7 @@ const MOST_REFUSALS: u32 = 2;
 
 /// Members of a run's pool as the engine asks for them.
 pub(crate) struct RunSuccession<'a> {
-    host: &'a Ground,
+    ground: &'a Ground,
     folders: SessionFolders<'a>,
     spec: &'a TaskSpec,
     pool: &'a RunPool,
@@ -37,9 +37,14 @@ pub(crate) struct RunSuccession<'a> {
 
 impl<'a> RunSuccession<'a> {
     /// Makes the order of the members after the first one. Makes no tool yet.
-    pub fn new(host: &'a Ground, folders: SessionFolders<'a>, spec: &'a TaskSpec, pool: &'a RunPool) -> Self {
+    pub fn new(
+        ground: &'a Ground,
+        folders: SessionFolders<'a>,
+        spec: &'a TaskSpec,
+        pool: &'a RunPool,
+    ) -> Self {
         Self {
-            host,
+            ground,
             folders,
             spec,
             pool,
@@ -53,10 +58,10 @@ impl<'a> RunSuccession<'a> {
     /// # Errors
     /// As for the tool of a provider that the user names.
     fn make_tool(&self, provider: &ProviderChoice) -> Result<Tool, EffectError> {
-        let tools = read_tools(self.host)?;
+        let tools = read_tools(self.ground)?;
         let name = provider.provider.name();
-        let resolved = tools.resolve_profile(self.host, name, &provider.overrides)?;
-        let tool = make_server(self.host, &self.folders, self.spec, &resolved, ToolUse::Run)?;
+        let resolved = tools.resolve_profile(self.ground, name, &provider.overrides)?;
+        let tool = make_server(self.ground, &self.folders, self.spec, &resolved, ToolUse::Run)?;
         programs::require_confined(&tool, &self.spec.program)?;
         Ok(tool)
     }
@@ -67,20 +72,20 @@ impl<'a> RunSuccession<'a> {
             Err(error) => {
                 // The failure of the call stays the end of the run; without this, nobody would know why nobody else was asked.
                 let message = format!("`{}` cannot be asked: {}", pinned.alias, error.message);
-                self.host.notify(Notice::new("pool-failover", message));
+                self.ground.notify(Notice::new("pool-failover", message));
                 return None;
             }
         };
         self.pool.push_chosen(pinned);
         for notice in &tool.notices {
-            self.host.notify(notice.clone());
+            self.ground.notify(notice.clone());
         }
-        let look = await_first_request(self.host, &tool).await;
+        let look = await_first_request(self.ground, &tool).await;
         let place = self
             .tools
             .get(self.made.replace(self.made.get().saturating_add(1)))?;
         let (tool, _) = place.get_or_init(|| (tool, look));
-        self.host.observer().on_model(tool.model.as_deref());
+        self.ground.observer().on_model(tool.model.as_deref());
         Some(SuccessorTool {
             adapter: tool.adapter.as_ref(),
             model: tool.model.clone(),
@@ -97,7 +102,7 @@ impl ToolSuccession for RunSuccession<'_> {
     fn find_next(&self, failure: &ToolError) -> FoundSuccessor<'_> {
         let code = failure.detail.clone();
         Box::pin(async move {
-            let next = self.pool.choose_after(self.host, &code)?;
+            let next = self.pool.choose_after(self.ground, &code)?;
             self.prepare(next).await
         })
     }
@@ -109,7 +114,7 @@ impl ToolSuccession for RunSuccession<'_> {
             if refusals < MOST_REFUSALS {
                 return None;
             }
-            let next = self.pool.choose_abler(self.host, &code)?;
+            let next = self.pool.choose_abler(self.ground, &code)?;
             self.prepare(next).await
         })
     }

@@ -31,12 +31,12 @@ pub struct ConsentedProposals(pub ConsentMode);
 impl ProposalRuns for ConsentedProposals {
     fn prepare(
         &self,
-        host: &Ground,
+        ground: &Ground,
         run: RunId,
         session: SessionOptions,
         proposal: ProposalSpec,
     ) -> PreparedProposal {
-        let (run, control) = Runs::of(host).prepare_run(RunSpec {
+        let (run, control) = Runs::of(ground).prepare_run(RunSpec {
             id: Some(run),
             consent: self.0.clone(),
             ..RunSpec::new(session, RunWork::Proposal(proposal))

@@ -22,7 +22,7 @@ use agentos_providers::session::Session;
 
 /// Returns the options of a task as the tape keeps them. `pool` is the pool that the task named, in whose place `spec` has a member.
 pub(crate) fn record_options(
-    host: &Ground,
+    ground: &Ground,
     session: &Session,
     spec: &TaskSpec,
     pool: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) fn record_options(
     let over = &spec.provider.overrides;
     let target = session.options();
     let name_path = |path: &PathBuf| {
-        let environment = host.environment();
+        let environment = ground.environment();
         // Relative to the home folder: an export must not name the user, and another folder may be current at a retry.
         environment.shorten_below_home(&environment.cwd.join(path))
     };
@@ -41,7 +41,7 @@ pub(crate) fn record_options(
     };
     let explore = spec.explore.limits();
     TaskOptions {
-        files: paths::paths_inside(&host.repository_dir(), session.work_dir(), &spec.files)
+        files: paths::paths_inside(&ground.repository_dir(), session.work_dir(), &spec.files)
             .unwrap_or_else(|_| spec.files.clone()),
         symbols: spec.symbols.clone(),
         context: spec.context.map(|mode| match mode {
@@ -111,13 +111,13 @@ const CHECK_SECONDS: u64 = 600;
 
 /// Makes the task of recorded options, with the files of `work_dir`.
 pub(crate) fn restore_task(
-    host: &Ground,
+    ground: &Ground,
     work_dir: &Path,
     begun: &BegunTask,
     options: &TaskOptions,
 ) -> TaskSpec {
     let seconds = |name: &str| options.seconds.get(name).copied();
-    let place = |path: &String| find_path(host, path);
+    let place = |path: &String| find_path(ground, path);
     TaskSpec {
         task: (!options.wordless).then(|| begun.instruction.clone()),
         provider: ProviderChoice {
@@ -187,12 +187,16 @@ pub(crate) fn restore_task(
 }
 
 /// Makes the target of recorded options. A target that the caller names replaces the recorded one.
-pub(crate) fn restore_session(host: &Ground, options: &TaskOptions, mine: &SessionOptions) -> SessionOptions {
+pub(crate) fn restore_session(
+    ground: &Ground,
+    options: &TaskOptions,
+    mine: &SessionOptions,
+) -> SessionOptions {
     let names_target = mine.branch.is_some() || mine.no_commit || mine.dry_run;
     let mut policies: Vec<PathBuf> = options
         .policies
         .iter()
-        .map(|path| find_path(host, path))
+        .map(|path| find_path(ground, path))
         .collect();
     // Never fewer than those of the earlier run, which restricted it.
     policies.extend(mine.policies.iter().cloned());
@@ -210,8 +214,8 @@ pub(crate) fn restore_session(host: &Ground, options: &TaskOptions, mine: &Sessi
 }
 
 /// Returns the place of a recorded path.
-fn find_path(host: &Ground, recorded: &str) -> PathBuf {
-    match (recorded.strip_prefix("~/"), host.environment().home_dir()) {
+fn find_path(ground: &Ground, recorded: &str) -> PathBuf {
+    match (recorded.strip_prefix("~/"), ground.environment().home_dir()) {
         (Some(below), Some(home)) => home.join(below),
         (_, _) => PathBuf::from(recorded),
     }

@@ -24,7 +24,7 @@ use agentos_stories::run_log::{ResultKind, log_run};
 /// # Errors
 /// If no one run is meant, it has no answer that may land, or it landed before and that is not expected.
 pub(crate) async fn land_recorded(
-    host: &Ground,
+    ground: &Ground,
     session: &mut Session,
     run: &RunId,
     spec: &RelandSpec,
@@ -41,7 +41,7 @@ pub(crate) async fn land_recorded(
         refuse_unchecked(&found, &summary.run)?;
     }
     for notice in collect_notices(&found, &summary, names_branch, &ports.effects.repo.target()) {
-        host.notify(notice);
+        ground.notify(notice);
     }
     let message = spec.message.clone().or_else(|| found.message.clone());
     let order = RelandOrder {

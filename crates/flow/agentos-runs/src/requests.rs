@@ -96,7 +96,7 @@ fn read_comment(text: Option<&str>) -> Result<Option<&str>, EffectError> {
 /// # Errors
 /// If the request is not open, or its change is not on the tape.
 pub(crate) async fn approve_request(
-    host: &Ground,
+    ground: &Ground,
     session: &mut Session,
     run: &RunId,
     (request, consent, revision): (&str, ApprovalMode, Option<RevisedDiff>),
@@ -106,7 +106,7 @@ pub(crate) async fn approve_request(
     let consent = match consent {
         ApprovalMode::Asked => ApprovalConsent::Asked,
         ApprovalMode::Named | ApprovalMode::NamedRelease => ApprovalConsent::Named {
-            who: host.person_name(),
+            who: ground.person_name(),
             releases_withheld: consent == ApprovalMode::NamedRelease,
         },
         ApprovalMode::Seen(ConsentAnswer::Yes {
@@ -121,7 +121,7 @@ pub(crate) async fn approve_request(
         // What a device signs does not say that withheld text is released, so it stays withheld.
         ApprovalMode::Signed(ConsentAnswer::Yes { hashes, who, how, .. }, proof) => {
             // The device may have been revoked while the run waited.
-            Runs::of(host).require_paired(&proof.key)?;
+            Runs::of(ground).require_paired(&proof.key)?;
             let mut consent = consent_of(&who, &how, &hashes);
             consent.proof = Some(proof);
             ApprovalConsent::Seen(Box::new(consent))
@@ -139,7 +139,7 @@ pub(crate) async fn approve_request(
     let landed = open_requests::approve_request(&mut ports.effects, ports.tape, run, &order, cancel);
     Ok(landed
         .await
-        .map_err(|error| note_expiry(host, &request, error))?
+        .map_err(|error| note_expiry(ground, &request, error))?
         .into())
 }
 
@@ -147,24 +147,24 @@ pub(crate) async fn approve_request(
 const EXPIRED: &str = "consent-expired";
 
 /// Records that a request was answered too late, if that is the error. A record that cannot be made is a cause of it.
-fn note_expiry(host: &Ground, request: &str, error: EffectError) -> EffectError {
+fn note_expiry(ground: &Ground, request: &str, error: EffectError) -> EffectError {
     if error.code != EXPIRED {
         return error;
     }
-    match close_expired(host, request) {
+    match close_expired(ground, request) {
         Ok(()) => error,
         Err(fault) => error.caused_by([format!("this could not be recorded: {}", fault.message)]),
     }
 }
 
 /// Closes a request whose time is over, in a run of its own.
-fn close_expired(host: &Ground, request: &str) -> Result<(), EffectError> {
+fn close_expired(ground: &Ground, request: &str) -> Result<(), EffectError> {
     let run = clock::new_run();
     let options = SessionOptions::writing_nothing();
-    let mut session = open_session(host, &options, Approver::nobody(), StopFlag::default(), &run)?;
+    let mut session = open_session(ground, &options, Approver::nobody(), StopFlag::default(), &run)?;
     let mut ports = session.revisit_ports();
     open_requests::close_expired(&mut ports.effects, ports.tape, request)?;
-    session.seal_run(host);
+    session.seal_run(ground);
     Ok(())
 }
 

@@ -259,8 +259,8 @@ pub fn preset_run(preset: Preset, who: String) -> RunSpec {
     }
 }
 
-fn judge_subject(host: &Ground, spec: &JudgeSpec) -> Result<Judgement, EffectError> {
-    let repo = repository::open(host)?;
+fn judge_subject(ground: &Ground, spec: &JudgeSpec) -> Result<Judgement, EffectError> {
+    let repo = repository::open(ground)?;
     let committed = match &spec.subject {
         // An existing commit is judged as if it were landed on its parent again.
         Some(JudgeSubject::Commit(revision)) => {
@@ -271,13 +271,13 @@ fn judge_subject(host: &Ground, spec: &JudgeSpec) -> Result<Judgement, EffectErr
         }
         Some(JudgeSubject::Answer(_) | JudgeSubject::Reading(_)) | None => None,
     };
-    let port = open_port(host, &spec.rules)?;
+    let port = open_port(ground, &spec.rules)?;
     let target = match &committed {
         Some((target, _)) => repository::to_target_info(target),
         None => port.target()?,
     };
     let tool = as_if(spec, &target);
-    let set = active_set(host, &spec.rules, &port, &target)?;
+    let set = active_set(ground, &spec.rules, &port, &target)?;
     let base = port.base(&target)?;
     let explanation = match (&committed, &spec.subject) {
         (Some((_, change)), _) => {
@@ -363,15 +363,15 @@ fn place_answer(
     }
 }
 
-fn open_port(host: &Ground, spec: &RulesSpec) -> Result<RepositoryPort, EffectError> {
-    let layers = policy::outer_layers(host, &spec.policies)?;
-    let repo = repository::open(host)?;
-    Ok(RepositoryPort::new(host, repo, TargetSpec::AtHead, layers))
+fn open_port(ground: &Ground, spec: &RulesSpec) -> Result<RepositoryPort, EffectError> {
+    let layers = policy::outer_layers(ground, &spec.policies)?;
+    let repo = repository::open(ground)?;
+    Ok(RepositoryPort::new(ground, repo, TargetSpec::AtHead, layers))
 }
 
 /// Returns the active rules, or those that would be active if a folder's files were committed.
 fn active_set(
-    host: &Ground,
+    ground: &Ground,
     spec: &RulesSpec,
     port: &RepositoryPort,
     target: &TargetInfo,
@@ -379,11 +379,11 @@ fn active_set(
     let Some(folder) = &spec.folder else {
         return Ok(port.policy(target)?.set.clone());
     };
-    let mut sources = policy::outer_layers(host, &spec.policies)?;
+    let mut sources = policy::outer_layers(ground, &spec.policies)?;
     // The folder replaces the repository's layer only: the other layers must still allow a change.
     sources.extend(read_folder(
-        host.environment(),
-        &host.environment().cwd.join(folder),
+        ground.environment(),
+        &ground.environment().cwd.join(folder),
     )?);
     let set = PolicySet::load(&sources).map_err(|error| policy::policy_error(&error))?;
     policy::in_repository(set, port.repo(), &target.base_tree)

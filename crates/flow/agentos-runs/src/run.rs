@@ -175,7 +175,7 @@ impl RunHandle {
 
 /// A run on its caller's own thread, for work that takes milliseconds: starting a thread costs a fifth of a small landing.
 pub struct InlineRun {
-    host: Ground,
+    ground: Ground,
     id: RunId,
     spec: RunSpec,
     stopping: Stopping,
@@ -188,10 +188,10 @@ impl InlineRun {
     /// # Errors
     /// As [`RunHandle::outcome`].
     pub fn finish(self, observer: Arc<dyn HostObserver>) -> Result<RunEnd, EffectError> {
-        let host = self.host.with_observer(observer);
+        let ground = self.ground.with_observer(observer);
         // The receiver is dropped, so that a question finds nobody and its request stays open.
         let (sender, _) = events::event_channel(false);
-        worker::run_to_end(&host, &self.id, self.spec, &sender, self.stopping, self.answers)
+        worker::run_to_end(&ground, &self.id, self.spec, &sender, self.stopping, self.answers)
     }
 }
 
@@ -201,7 +201,7 @@ impl Runs<'_> {
     pub fn prepare_run(self, spec: RunSpec) -> (InlineRun, RunControl) {
         let (control, stopping, answers) = control::control_channel();
         let run = InlineRun {
-            host: self.ground.clone(),
+            ground: self.ground.clone(),
             id: spec.id.clone().unwrap_or_else(clock::new_run),
             spec,
             stopping,
@@ -219,12 +219,12 @@ impl Runs<'_> {
         let (sender, events) = events::event_channel(spec.sends_records);
         let (control, stopping, answers) = control::control_channel();
         let (end, ended) = oneshot::channel();
-        let host = self.ground.clone().with_observer(Arc::new(sender.clone()));
+        let ground = self.ground.clone().with_observer(Arc::new(sender.clone()));
         let run = id.clone();
         let work = move || {
-            let done = worker::run_to_end(&host, &run, spec, &sender, stopping, answers);
+            let done = worker::run_to_end(&ground, &run, spec, &sender, stopping, answers);
             // The events end before the outcome is sent, so that a caller that has the outcome can read all of them.
-            drop((host, sender));
+            drop((ground, sender));
             // The send fails if the caller dropped its handle, and then nobody waits for the end.
             let _ = end.send(done);
         };

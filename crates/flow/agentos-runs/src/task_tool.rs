@@ -14,7 +14,7 @@ use agentos_ground::options::ProgramOptions;
 use agentos_ground::provider_kind::ProviderKind;
 use agentos_ground::task_spec::ExploreMode;
 use agentos_ground::task_spec::TaskSpec;
-use agentos_providers::prices::make_called_tool;
+use agentos_providers::called_tool::make_called_tool;
 use agentos_providers::programs;
 use agentos_providers::programs::ToolUse;
 use agentos_providers::session::{Session, SessionFolders};
@@ -22,12 +22,12 @@ use agentos_providers::tools::{self, Tool, Tools};
 
 /// Makes the tool of a provider. Options that only other kinds of providers have are refused.
 pub(crate) fn make_tool(
-    host: &Ground,
+    ground: &Ground,
     session: &Session,
     spec: &TaskSpec,
     tool_use: ToolUse,
 ) -> Result<Tool, EffectError> {
-    let tools = Tools::read(host, Some(session.work_dir()))?;
+    let tools = Tools::read(ground, Some(session.work_dir()))?;
     let choice = &spec.provider;
     let overrides = &choice.overrides;
     let timeout_seconds = overrides.timeouts.total_seconds.or(overrides.timeout_seconds);
@@ -38,22 +38,22 @@ pub(crate) fn make_tool(
     };
     explore::require_profile(spec.explore, &choice.provider)?;
     match &choice.provider {
-        ProviderKind::AnyProgram => programs::make_any_program(host, &flags, timeout_seconds, session),
-        ProviderKind::ToolProgram => programs::make_tool_program(host, &flags, timeout_seconds, session),
+        ProviderKind::AnyProgram => programs::make_any_program(ground, &flags, timeout_seconds, session),
+        ProviderKind::ToolProgram => programs::make_tool_program(ground, &flags, timeout_seconds, session),
         ProviderKind::Replay => {
             programs::refuse_command(&flags)?;
             programs::refuse_sharing(&flags)?;
-            tools::make_replay(host, choice.replay.as_ref())
+            tools::make_replay(ground, choice.replay.as_ref())
         }
         ProviderKind::Profile(name) => {
             programs::refuse_command(&flags)?;
-            let resolved = tools.resolve_profile(host, name, &choice.overrides)?;
+            let resolved = tools.resolve_profile(ground, name, &choice.overrides)?;
             if resolved.profile.adapter.is_program() {
                 if matches!(spec.explore, ExploreMode::Always(_)) {
                     return Err(explore::without_tools(name));
                 }
-                let tool = programs::make_profiled(host, &resolved, &flags, session)?;
-                return budgets::guard_tool(host, tool, &resolved.profile);
+                let tool = programs::make_profiled(ground, &resolved, &flags, session)?;
+                return budgets::guard_tool(ground, tool, &resolved.profile);
             }
             programs::refuse_sharing(&flags)?;
             if choice.replay.is_some() {
@@ -65,7 +65,7 @@ pub(crate) fn make_tool(
                     ]),
                 );
             }
-            make_server(host, &session.folders(), spec, &resolved, tool_use)
+            make_server(ground, &session.folders(), spec, &resolved, tool_use)
         }
     }
 }
@@ -75,17 +75,17 @@ pub(crate) fn make_tool(
 /// # Errors
 /// If its wire is invalid, or the task needs tools that the model does not take.
 pub(crate) fn make_server(
-    host: &Ground,
+    ground: &Ground,
     folders: &SessionFolders<'_>,
     spec: &TaskSpec,
     resolved: &ResolvedProfile,
     tool_use: ToolUse,
 ) -> Result<Tool, EffectError> {
     if let Some(limits) = explore::choose_limits(spec.explore, &resolved.profile) {
-        return explore::make_explorer(host, folders, resolved, limits, &spec.toolboxes);
+        return explore::make_explorer(ground, folders, resolved, limits, &spec.toolboxes);
     }
     // Not in `make_server_tool`: a health check sends no task, so its adapter need not be confined.
-    let tool = make_called_tool(host, resolved)?;
-    let tool = hosted::confine_adapter(host, tool, folders, tool_use)?;
-    budgets::guard_tool(host, tool, &resolved.profile)
+    let tool = make_called_tool(ground, resolved)?;
+    let tool = hosted::confine_adapter(ground, tool, folders, tool_use)?;
+    budgets::guard_tool(ground, tool, &resolved.profile)
 }

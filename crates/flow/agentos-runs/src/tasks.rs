@@ -44,7 +44,7 @@ use agentos_providers::tools::Tool;
 /// # Errors
 /// If the run cannot begin: the provider, a file or the sandbox is not there.
 pub(crate) async fn run_task(
-    host: &Ground,
+    ground: &Ground,
     session: &mut Session,
     run: &RunId,
     spec: &TaskSpec,
@@ -52,9 +52,9 @@ pub(crate) async fn run_task(
     events: &EventSender,
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
-    let (tool, task) = prepare_tool(host, session, spec, ToolUse::Run)?;
+    let (tool, task) = prepare_tool(ground, session, spec, ToolUse::Run)?;
     let checker = Checker::prepare_check(
-        host,
+        ground,
         spec.check.as_ref(),
         &spec.program,
         &tool,
@@ -78,7 +78,7 @@ pub(crate) async fn run_task(
         false => Vec::new(),
     };
     // Until the end of the run: other programs wait with their first requests only as long as the model is not loaded.
-    let look = look_at_server(host, &tool, cancel).await;
+    let look = look_at_server(ground, &tool, cancel).await;
     let order = ContextOrder {
         task: &task,
         earlier: &earlier,
@@ -95,18 +95,18 @@ pub(crate) async fn run_task(
         report,
         differs,
         search,
-    } = choose_files(host, session, spec, &tool, &order).await?;
+    } = choose_files(ground, session, spec, &tool, &order).await?;
     if let Some(report) = report.clone().filter(|_| differs) {
         events.send_event(RunEvent::ContextFound(report.into()));
     }
     let query = search
         .as_ref()
         .map(|search| search.make_query(spec, &tool, &order));
-    let windows = RememberedWindow::of_tool(host, &spec.provider.provider, &tool);
+    let windows = RememberedWindow::of_tool(ground, &spec.provider.provider, &tool);
     let message = spec.message.clone().unwrap_or_else(|| commit_message(&task));
-    let options = record_options(host, session, spec, pool.map(RunPool::name));
+    let options = record_options(ground, session, spec, pool.map(RunPool::name));
     let (mut effects, folders) = session.split_run();
-    let successors = pool.map(|pool| RunSuccession::new(host, folders, spec, pool));
+    let successors = pool.map(|pool| RunSuccession::new(ground, folders, spec, pool));
     let mut request = TaskRequest {
         successors: successors
             .as_ref()
@@ -131,7 +131,7 @@ pub(crate) async fn run_task(
     events.send_event(RunEvent::Began(tool.activity()));
     let mut outcome = flow::run(&mut effects, &request, &message, events, cancel).await;
     // The same proposal as in a health check, which works on this machine.
-    keys::name_key_store(host, outcome.next.iter_mut());
+    keys::name_key_store(ground, outcome.next.iter_mut());
     Ok(name_empty_difference(outcome, &tool).into())
 }
 
@@ -140,15 +140,15 @@ pub(crate) async fn run_task(
 /// # Errors
 /// As [`run_task`].
 pub(crate) async fn ask_tool(
-    host: &Ground,
+    ground: &Ground,
     session: &mut Session,
     run: &RunId,
     spec: &TaskSpec,
     events: &EventSender,
     cancel: &mut CancelSignal<'_>,
 ) -> Result<RunEnd, EffectError> {
-    let (tool, task) = prepare_tool(host, session, spec, ToolUse::Run)?;
-    let files = find_all_named(host, session, spec, &tool)?;
+    let (tool, task) = prepare_tool(ground, session, spec, ToolUse::Run)?;
+    let files = find_all_named(ground, session, spec, &tool)?;
     let request = make_request(run, spec, &tool, &task, &files)?;
     events.send_event(RunEvent::Began(tool.activity()));
     Ok(
@@ -202,15 +202,15 @@ pub(crate) async fn land_answer(
 
 /// Makes the tool and the task in words, and sends the notices about the tool before anything leaves.
 pub(crate) fn prepare_tool(
-    host: &Ground,
+    ground: &Ground,
     session: &Session,
     spec: &TaskSpec,
     tool_use: ToolUse,
 ) -> Result<(Tool, String), EffectError> {
-    let tool = make_tool(host, session, spec, tool_use)?;
+    let tool = make_tool(ground, session, spec, tool_use)?;
     programs::require_confined(&tool, &spec.program)?;
     for notice in &tool.notices {
-        host.notify(notice.clone());
+        ground.notify(notice.clone());
     }
     Ok((tool, programs::describe_task(spec.task.as_deref(), &spec.program)))
 }

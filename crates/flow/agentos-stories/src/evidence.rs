@@ -204,23 +204,23 @@ fn is_own(dir: &Path, of_repository: Option<PathBuf>) -> bool {
     is_own_evidence(dir) || of_repository.is_some_and(same)
 }
 
-fn find_export(host: &Ground, dir: &Path) -> Result<PathBuf, EffectError> {
+fn find_export(ground: &Ground, dir: &Path) -> Result<PathBuf, EffectError> {
     if dir.is_dir() {
         return Ok(dir.to_owned());
     }
     Err(usage_error(format!(
         "there is no folder `{}`",
-        host.environment().shorten_path(dir)
+        ground.environment().shorten_path(dir)
     ))
     .suggest_steps([NextStep::NameExport]))
 }
 
 /// Returns the keys whose signatures are trusted.
-fn read_trusted_keys(host: &Ground, file: Option<&Path>) -> Result<Vec<PublicKey>, EffectError> {
+fn read_trusted_keys(ground: &Ground, file: Option<&Path>) -> Result<Vec<PublicKey>, EffectError> {
     let known = match file {
         Some(file) => {
-            let file = host.environment().cwd.join(file);
-            let name = host.environment().shorten_path(&file);
+            let file = ground.environment().cwd.join(file);
+            let name = ground.environment().shorten_path(&file);
             // A missing list counts as empty for `trusted_keys`. One that the user named must exist: a typo would trust nobody.
             if let Err(error) = std::fs::metadata(&file) {
                 return Err(files::unreadable_file(&name, &error));
@@ -233,7 +233,7 @@ fn read_trusted_keys(host: &Ground, file: Option<&Path>) -> Result<Vec<PublicKey
             }
             known
         }
-        None => evidence_key::read_trusted_keys(host)?,
+        None => evidence_key::read_trusted_keys(ground)?,
     };
     Ok(known.iter().map(|known| known.key).collect())
 }

@@ -170,7 +170,7 @@ fn obstacle_of(error: &EffectError) -> Obstacle {
 }
 
 /// Returns the status of the rules by which a landing on HEAD would be judged.
-pub(crate) fn of_policy(host: &Ground, repo: Repository) -> PolicyStatus {
+pub(crate) fn of_policy(ground: &Ground, repo: Repository) -> PolicyStatus {
     let mut status = PolicyStatus {
         rules: 0,
         stands: Vec::new(),
@@ -178,15 +178,15 @@ pub(crate) fn of_policy(host: &Ground, repo: Repository) -> PolicyStatus {
         uncommitted: false,
         obstacle: None,
     };
-    if let Err(error) = fill_policy(host, repo, &mut status) {
+    if let Err(error) = fill_policy(ground, repo, &mut status) {
         status.obstacle = Some(obstacle_of(&error));
     }
     status
 }
 
 /// Fills in the rules and their files.
-fn fill_policy(host: &Ground, repo: Repository, status: &mut PolicyStatus) -> Result<(), EffectError> {
-    let layers = policy::outer_layers(host, &[])?;
+fn fill_policy(ground: &Ground, repo: Repository, status: &mut PolicyStatus) -> Result<(), EffectError> {
+    let layers = policy::outer_layers(ground, &[])?;
     let mut files: Vec<PolicyFileStatus> = layers
         .iter()
         .map(|source| PolicyFileStatus {
@@ -204,7 +204,7 @@ fn fill_policy(host: &Ground, repo: Repository, status: &mut PolicyStatus) -> Re
     }));
     let in_work_tree = match repo.work_dir() {
         Some(dir) => {
-            policy::rule_files(host.environment(), &dir.join(".agentos/policy"))?.unwrap_or_default()
+            policy::rule_files(ground.environment(), &dir.join(".agentos/policy"))?.unwrap_or_default()
         }
         None => Vec::new(),
     };
@@ -216,7 +216,7 @@ fn fill_policy(host: &Ground, repo: Repository, status: &mut PolicyStatus) -> Re
     status.uncommitted = !in_work_tree.iter().all(is_committed);
     // Set before the rules are loaded: if that fails, the list shows which files may be wrong.
     status.files = files;
-    let port = RepositoryPort::new(host, repo, TargetSpec::AtHead, layers);
+    let port = RepositoryPort::new(ground, repo, TargetSpec::AtHead, layers);
     let policy = port.policy(&repository::to_target_info(&target))?;
     status.rules = policy.set.rules().len();
     status.stands = policy.set.layer_presets().to_vec();
@@ -226,18 +226,18 @@ fn fill_policy(host: &Ground, repo: Repository, status: &mut PolicyStatus) -> Re
 /// Lists the providers that are set up, without asking a keyring, which could take seconds, or a server. `default` is the
 /// provider for a task that names none.
 fn known_providers(
-    host: &Ground,
+    ground: &Ground,
     repo: Option<&Repository>,
     default: Option<&str>,
 ) -> Result<Vec<ProviderStatus>, EffectError> {
-    let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
+    let tools = Tools::read(ground, repo.and_then(|repo| repo.work_dir()))?;
     let mut known = Vec::new();
     for provider in tools.profiled_names() {
         // Built-in providers that nobody set up would only lengthen the list.
-        let Some(from) = tools.set_up_by(host, provider, default) else {
+        let Some(from) = tools.set_up_by(ground, provider, default) else {
             continue;
         };
-        let resolved = tools.resolve_profile(host, provider, &ProviderOverrides::default());
+        let resolved = tools.resolve_profile(ground, provider, &ProviderOverrides::default());
         let profile = resolved.as_ref().ok().map(|resolved| &resolved.profile);
         known.push(ProviderStatus {
             provider: provider.to_owned(),

@@ -86,7 +86,7 @@ pub struct AgentAnswer {
 pub struct AgentTools(Arc<ToolsContext>);
 
 struct ToolsContext {
-    host: Ground,
+    ground: Ground,
     proposer: Proposer,
     repository: RepositoryTools,
     /// Limits on calls, which last as long as the connection.
@@ -94,12 +94,12 @@ struct ToolsContext {
 }
 
 impl AgentTools {
-    /// Makes the tools for the repository of a host. Must be called within a runtime that has timers.
+    /// Makes the tools for the repository of a call. Must be called within a runtime that has timers.
     #[must_use]
-    pub fn new(host: &Ground, spec: AgentToolsSpec) -> Self {
+    pub fn new(ground: &Ground, spec: AgentToolsSpec) -> Self {
         let proposer = Proposer::new(&spec.client, spec.token.as_deref());
         let repository = RepositoryTools::new(
-            host,
+            ground,
             RepositoryToolsSpec {
                 session: spec.session,
                 author: ModelFacts {
@@ -116,7 +116,7 @@ impl AgentTools {
             },
         );
         Self(Arc::new(ToolsContext {
-            host: host.clone(),
+            ground: ground.clone(),
             proposer,
             repository,
             calls: Mutex::new(ToolSession::new()),
@@ -181,8 +181,9 @@ impl AgentTools {
         }
         let (context, call) = (Arc::clone(&self.0), call.clone());
         // The tape and git are read with blocking calls.
-        let work =
-            tokio::task::spawn_blocking(move || report::answer_own(&context.host, &context.proposer, &call));
+        let work = tokio::task::spawn_blocking(move || {
+            report::answer_own(&context.ground, &context.proposer, &call)
+        });
         work.await
             .unwrap_or_else(|_| AgentAnswer::from_failure("internal", "The tool failed unexpectedly."))
     }
@@ -193,7 +194,7 @@ impl AgentTools {
         if reads.is_empty() {
             return Ok(());
         }
-        let host = self.0.host.clone();
+        let ground = self.0.ground.clone();
         let record = TurnRecord {
             session: None,
             caller: None,
@@ -207,7 +208,7 @@ impl AgentTools {
             calls: Vec::new(),
             end: TurnEnd::Answered,
         };
-        let write = move || Ledger::open(&host)?.record_turn(&clock::new_run(), &record);
+        let write = move || Ledger::open(&ground)?.record_turn(&clock::new_run(), &record);
         let written = tokio::task::spawn_blocking(write).await;
         written.unwrap_or_else(|_| Err(lost_writer()))
     }
@@ -224,7 +225,7 @@ impl AgentTools {
         };
         let context = Arc::clone(&self.0);
         let read = tokio::task::spawn_blocking(move || {
-            report::read_proposal(&context.host, &context.proposer, run.as_str())
+            report::read_proposal(&context.ground, &context.proposer, run.as_str())
         });
         let data = match read.await {
             Ok(Ok(report)) => serde_json::to_value(report).ok(),

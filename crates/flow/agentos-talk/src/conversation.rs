@@ -57,7 +57,7 @@ pub use earlier_reads::WithheldReads;
 
 /// A session that this process uses.
 pub struct Conversation {
-    host: Ground,
+    ground: Ground,
     ledger: Ledger,
     state: SessionState,
     has_begun: bool,
@@ -171,7 +171,7 @@ impl Talk<'_> {
         let remembered = state
             .as_ref()
             .and_then(|state| state.settings().repository.clone());
-        let host = match (self.ground.named_repository(), remembered) {
+        let ground = match (self.ground.named_repository(), remembered) {
             // The folder of a repository may have moved since, and the session of the repository with it.
             (None, Some(folder)) if *key != self.ground.usual_session() => {
                 self.ground.clone().with_repository(Some(folder.into()))
@@ -179,7 +179,7 @@ impl Talk<'_> {
             (Some(_), _) | (None, _) => self.ground.clone(),
         };
         Ok(Conversation {
-            host,
+            ground,
             has_begun: state.as_ref().is_some_and(|state| !state.is_deleted()),
             state: state.unwrap_or_else(|| SessionState::new(key.clone())),
             ledger,
@@ -284,7 +284,7 @@ impl Conversation {
     /// Returns the ground of the session, with its repository.
     #[must_use]
     pub fn ground(&self) -> &Ground {
-        &self.host
+        &self.ground
     }
 
     /// Returns true if the session has a record. One that was deleted begins again.
@@ -333,7 +333,7 @@ impl Conversation {
         self.change_with(settings, text)
     }
 
-    /// Lets models read the host's repository and propose changes, or not any more.
+    /// Lets models read the repository and propose changes, or not any more.
     ///
     /// # Errors
     /// If there is no repository, or the ledger cannot be written.
@@ -341,8 +341,8 @@ impl Conversation {
         let mut settings = self.state.settings().clone();
         settings.repository = match is_read {
             true => {
-                let repo = repository::open(&self.host)?;
-                self.require_own(&identify(&self.host, &repo))?;
+                let repo = repository::open(&self.ground)?;
+                self.require_own(&identify(&self.ground, &repo))?;
                 let folder = repo.work_dir().unwrap_or_else(|| repo.common_dir());
                 Some(folder.display().to_string())
             }
@@ -438,7 +438,7 @@ impl Conversation {
     /// # Errors
     /// If an image cannot be read, or there is neither a text nor an image.
     pub fn make_message(&self, text: &str, images: &[PathBuf]) -> Result<ChatMessage, EffectError> {
-        Calls::of(&self.host).make_message(text, images)
+        Calls::of(&self.ground).make_message(text, images)
     }
 
     fn append(&mut self, event: &SessionEvent, text: Option<&str>) -> Result<(), EffectError> {

@@ -59,7 +59,7 @@ impl GuardedModel {
 
 /// Guard of the budgets that are about a model.
 pub struct BudgetGuard {
-    host: Ground,
+    ground: Ground,
     model: GuardedModel,
     limits: Vec<BudgetLimit>,
     /// True if the calls come with a token for which the user has set no budget.
@@ -74,8 +74,8 @@ impl BudgetGuard {
     ///
     /// # Errors
     /// If the budgets or their reservations cannot be read.
-    pub fn open(host: &Ground, model: GuardedModel) -> Result<Option<Self>, EffectError> {
-        let mut limits = read_budgets(host.environment())?;
+    pub fn open(ground: &Ground, model: GuardedModel) -> Result<Option<Self>, EffectError> {
+        let mut limits = read_budgets(ground.environment())?;
         limits.retain(|limit| {
             let scope = &limit.scope;
             scope.contains(model.session.as_deref(), &model.provider, model.model.as_deref())
@@ -93,8 +93,8 @@ impl BudgetGuard {
             return Ok(None);
         }
         Ok(Some(Self {
-            store: Mutex::new(open_store(host)?),
-            host: host.clone(),
+            store: Mutex::new(open_store(ground)?),
+            ground: ground.clone(),
             model,
             limits,
             uses_default,
@@ -153,7 +153,7 @@ impl BudgetGuard {
             return Ok(None);
         }
         // Before the reservation: a call that is recorded in between is still in the file of the reservations, by its id.
-        let ledger = Ledger::open_existing(&self.host)?;
+        let ledger = Ledger::open_existing(&self.ground)?;
         let id = clock::new_run().to_string();
         let now = SystemClock.now();
         let planned = PlannedSpend {
@@ -195,7 +195,7 @@ impl BudgetGuard {
             let group = limit.each.map(|each| (each, each.find(session)));
             let name = describe_budget(limit, group);
             let message = format!("the budget {name} is nearly spent: {}", describe_sums(sums));
-            self.host.notify(Notice::new("budget-nearly-spent", message));
+            self.ground.notify(Notice::new("budget-nearly-spent", message));
         }
     }
 

@@ -35,10 +35,10 @@ impl BudgetMeter {
     }
 
     /// Makes the meter of a run, whose calls the ledger has only if they are reported one by one.
-    pub fn for_run(guard: Option<BudgetGuard>, host: &Ground) -> Self {
+    pub fn for_run(guard: Option<BudgetGuard>, ground: &Ground) -> Self {
         Self {
             guard: guard.map(Arc::new),
-            observed: Some(host.clone()),
+            observed: Some(ground.clone()),
         }
     }
 }
@@ -49,8 +49,8 @@ impl CallMeter for BudgetMeter {
     }
 
     fn end_call(&self, call: &CallRecord) {
-        if let Some(host) = &self.observed {
-            host.observer().on_call(call);
+        if let Some(ground) = &self.observed {
+            ground.observer().on_call(call);
         }
     }
 }
@@ -59,7 +59,7 @@ impl CallMeter for BudgetMeter {
 pub(crate) struct GuardedAdapter {
     pub(crate) inner: Box<dyn Adapter>,
     pub(crate) guard: Arc<BudgetGuard>,
-    pub(crate) host: Ground,
+    pub(crate) ground: Ground,
     pub(crate) price: TokenPrices,
     /// Most tokens of an answer if the task sets no limit.
     pub(crate) output_tokens: u64,
@@ -117,7 +117,7 @@ impl GuardedAdapter {
             Err(error) => spend.end(None, None, Some(&error.detail), has_begun),
         };
         if let Some(id) = id {
-            self.host.observer().on_reservation(&id);
+            self.ground.observer().on_reservation(&id);
         }
         answer
     }

@@ -117,7 +117,7 @@ impl KeptModels {
     /// Those of [`ReadyModel::open`].
     pub fn keep_named(
         &self,
-        host: &Ground,
+        ground: &Ground,
         name: &str,
         choice: &ProviderChoice,
         processes: &ModelProcesses,
@@ -126,7 +126,7 @@ impl KeptModels {
         if let Some(ready) = self.find_named(name) {
             return Ok(ready);
         }
-        let kept = open_kept(host, name.to_owned(), choice, processes)?;
+        let kept = open_kept(ground, name.to_owned(), choice, processes)?;
         let ready = Arc::clone(&kept.ready);
         let given_up = self.lock().named.keep(kept);
         drop(given_up);
@@ -139,7 +139,7 @@ impl KeptModels {
     /// Those of [`ReadyModel::open`].
     pub(super) fn find_chosen(
         &self,
-        host: &Ground,
+        ground: &Ground,
         choice: &ProviderChoice,
         processes: &ModelProcesses,
     ) -> Result<Arc<ReadyModel>, EffectError> {
@@ -154,7 +154,7 @@ impl KeptModels {
         if let Some(ready) = self.lock().chosen.find(&key) {
             return Ok(ready);
         }
-        let kept = open_kept(host, key, choice, processes)?;
+        let kept = open_kept(ground, key, choice, processes)?;
         let ready = Arc::clone(&kept.ready);
         let given_up = self.lock().chosen.keep(kept);
         drop(given_up);
@@ -163,13 +163,13 @@ impl KeptModels {
 }
 
 fn open_kept<K>(
-    host: &Ground,
+    ground: &Ground,
     key: K,
     choice: &ProviderChoice,
     processes: &ModelProcesses,
 ) -> Result<KeptModel<K>, EffectError> {
     // Before the files are read: a change in between makes the entry old at once.
-    let stamp = SettingsStamp::take(host, choice.provider.name());
-    let ready = Arc::new(ReadyModel::open(host, choice, processes)?);
+    let stamp = SettingsStamp::take(ground, choice.provider.name());
+    let ready = Arc::new(ReadyModel::open(ground, choice, processes)?);
     Ok(KeptModel { key, stamp, ready })
 }

@@ -16,8 +16,8 @@ use crate::hosted::{ModelProcesses, confine_model};
 use agentos_ground::Ground;
 use agentos_ground::options::ProviderChoice;
 use agentos_ground::window_share::{measure_window, reserve_answer};
+use agentos_providers::called_tool::make_called_tool;
 use agentos_providers::known_tools::read_tools;
-use agentos_providers::prices::make_called_tool;
 use agentos_providers::tools::Tool;
 
 /// A model that messages can be sent to.
@@ -39,20 +39,20 @@ impl OpenedModel {
     /// # Errors
     /// If the provider is not a server, or its profile is invalid.
     pub(crate) fn open(
-        host: &Ground,
+        ground: &Ground,
         provider: &ProviderChoice,
         processes: &ModelProcesses,
     ) -> Result<Self, EffectError> {
-        let tools = read_tools(host)?;
+        let tools = read_tools(ground)?;
         let name = server_name(&tools, &provider.provider)?;
-        let resolved = tools.resolve_profile(host, name, &provider.overrides)?;
+        let resolved = tools.resolve_profile(ground, name, &provider.overrides)?;
         require_server(name, &resolved.profile)?;
-        let mut tool = make_called_tool(host, &resolved)?;
+        let mut tool = make_called_tool(ground, &resolved)?;
         let hosting = tool.hosting.take().ok_or_else(|| not_a_server(name))?;
-        let folder = models_folder(host)?;
-        let model = confine_model(host, hosting, folder, processes, &mut tool.notices)?;
+        let folder = models_folder(ground)?;
+        let model = confine_model(ground, hosting, folder, processes, &mut tool.notices)?;
         let notices = std::mem::take(&mut tool.notices);
-        notices.into_iter().for_each(|notice| host.notify(notice));
+        notices.into_iter().for_each(|notice| ground.notify(notice));
         Ok(Self {
             model,
             model_name: resolved.profile.model.clone(),
@@ -85,11 +85,11 @@ impl ReadyModel {
     /// # Errors
     /// Those of [`OpenedModel::open`].
     pub(crate) fn open(
-        host: &Ground,
+        ground: &Ground,
         provider: &ProviderChoice,
         processes: &ModelProcesses,
     ) -> Result<Self, EffectError> {
-        let opened = OpenedModel::open(host, provider, processes)?;
+        let opened = OpenedModel::open(ground, provider, processes)?;
         let guarded = GuardedModel {
             session: None,
             provider: opened.model.provider_name().to_owned(),
@@ -115,7 +115,7 @@ impl ReadyModel {
     ///
     /// # Errors
     /// If the budgets cannot be read.
-    pub fn open_guard(&self, host: &Ground, token: Option<&str>) -> Result<SharedGuard, EffectError> {
+    pub fn open_guard(&self, ground: &Ground, token: Option<&str>) -> Result<SharedGuard, EffectError> {
         if let Some(known) = self.find_guard(token) {
             return Ok(known);
         }
@@ -123,7 +123,7 @@ impl ReadyModel {
             session: token.map(count_token),
             ..self.guarded.clone()
         };
-        let guard = BudgetGuard::open(host, model)?.map(Arc::new);
+        let guard = BudgetGuard::open(ground, model)?.map(Arc::new);
         self.lock().insert(token.map(str::to_owned), guard.clone());
         Ok(guard)
     }

@@ -25,16 +25,16 @@ pub(super) struct SettingsStamp {
 
 impl SettingsStamp {
     /// Takes the stamp of the settings of a provider.
-    pub(super) fn take(host: &Ground, provider: &str) -> Self {
+    pub(super) fn take(ground: &Ground, provider: &str) -> Self {
         let profile = Path::new("profiles").join(format!("{provider}.json"));
-        let environment = host.environment();
+        let environment = ground.environment();
         let mut paths = Vec::from_iter(environment.credentials_file());
         if let Some(folder) = environment.config_dir() {
             let files = ["config.toml", "models.json", "budgets.json"];
             paths.extend(files.map(|name| folder.join(name)));
             paths.push(folder.join(&profile));
         }
-        let repository = repository::open(host).ok();
+        let repository = repository::open(ground).ok();
         if let Some(work_dir) = repository.as_ref().and_then(|repository| repository.work_dir()) {
             paths.push(work_dir.join(".agentos").join(&profile));
         }

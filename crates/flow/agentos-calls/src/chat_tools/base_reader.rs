@@ -55,7 +55,7 @@ pub(super) fn with_base<T>(
     context: &ToolContext,
     read: impl FnOnce(&BaseReader<'_>) -> Result<T, EffectError>,
 ) -> Result<T, EffectError> {
-    let port = open_port(&context.host, &context.spec.session)?;
+    let port = open_port(&context.ground, &context.spec.session)?;
     let target = match &context.attempt {
         // A run is judged against one base, so nothing else is shown to its tool.
         Some(attempt) => attempt.target.clone(),
@@ -83,7 +83,7 @@ fn describe_base(
     let known = match &context.attempt {
         // The reads of a run are on the tape of their repository.
         Some(_) => KnownRepository::default(),
-        None => identify(&context.host, repo),
+        None => identify(&context.ground, repo),
     };
     let readers = std::iter::once(&context.spec.author).chain(&context.spec.receivers);
     RepositoryReads {
@@ -97,21 +97,21 @@ fn describe_base(
 }
 
 /// Opens the repository for reading the base of a session.
-pub(crate) fn open_port(host: &Ground, options: &SessionOptions) -> Result<RepositoryPort, EffectError> {
+pub(crate) fn open_port(ground: &Ground, options: &SessionOptions) -> Result<RepositoryPort, EffectError> {
     // HEAD can be read in states in which nothing can land, such as in the middle of a merge.
     let look_only = options.branch.is_none();
     let options = SessionOptions {
         look_only,
         ..options.clone()
     };
-    let layers = policy::outer_layers(host, &options.policies)?;
-    let repo = repository::open(host)?;
-    Ok(RepositoryPort::new(host, repo, options.target_spec(), layers))
+    let layers = policy::outer_layers(ground, &options.policies)?;
+    let repo = repository::open(ground)?;
+    Ok(RepositoryPort::new(ground, repo, options.target_spec(), layers))
 }
 
 /// Finds the base that the tools of a session read now.
-pub(super) fn find_target(host: &Ground, options: &SessionOptions) -> Result<TargetInfo, EffectError> {
-    open_port(host, options)?.target()
+pub(super) fn find_target(ground: &Ground, options: &SessionOptions) -> Result<TargetInfo, EffectError> {
+    open_port(ground, options)?.target()
 }
 
 impl ShownTexts {

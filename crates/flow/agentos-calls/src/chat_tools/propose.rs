@@ -24,7 +24,7 @@ pub trait ProposalRuns: std::fmt::Debug + Send + Sync {
     /// Prepares the run of a proposal, which begins with [`PreparedProposal::finish`].
     fn prepare(
         &self,
-        host: &Ground,
+        ground: &Ground,
         run: RunId,
         session: SessionOptions,
         proposal: ProposalSpec,
@@ -57,7 +57,7 @@ pub(super) fn propose_change(
         author: spec.author.clone(),
     };
     let PreparedProposal { control, finish } =
-        runs.prepare(&context.host, id.clone(), spec.session.clone(), proposal);
+        runs.prepare(&context.ground, id.clone(), spec.session.clone(), proposal);
     // Stored under the lock under which the call is abandoned, so that a stop between the two is not lost.
     if let Ok(mut state) = stop.lock() {
         if state.is_stopped {

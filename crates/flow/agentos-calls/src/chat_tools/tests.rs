@@ -14,7 +14,7 @@ fn an_abandoned_search_ends() {
     repo.commit_all("Begin");
     // Without a home folder, policy is refused, and nothing is read.
     let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
-    let host = Ground::new(Environment::new([home], repo.path().to_owned()));
+    let ground = Ground::new(Environment::new([home], repo.path().to_owned()));
     let spec = RepositoryToolsSpec {
         session: SessionOptions::default(),
         author: ModelFacts {
@@ -28,7 +28,7 @@ fn an_abandoned_search_ends() {
         proposals: None,
         conversation: "conversation:default".to_owned(),
     };
-    let tools = RepositoryTools::new(&host, spec);
+    let tools = RepositoryTools::new(&ground, spec);
     let arguments = json!({ "text": "fn" });
     let (slot, stop) = StopOnDrop::prepare();
     assert!(

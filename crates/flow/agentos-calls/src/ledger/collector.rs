@@ -46,7 +46,7 @@ impl CallCollector {
     /// the repository's tape.
     pub fn record_run(
         &self,
-        host: &Ground,
+        ground: &Ground,
         run: &RunId,
         pool: Option<&RunPool>,
         failure: Option<&EffectError>,
@@ -61,13 +61,13 @@ impl CallCollector {
         let mut choices = pool.map(RunPool::list_choices).unwrap_or_default();
         let choice = choices.pop();
         if let Some(pool) = pool.filter(|_| last.failure.is_none()) {
-            pool.remember_answer(host);
+            pool.remember_answer(ground);
         }
         let turn = TurnRecord {
             session: None,
             caller: None,
             source: TurnSource::Run,
-            repository: Some(host.repository_dir().display().to_string()),
+            repository: Some(ground.repository_dir().display().to_string()),
             runs: vec![run.clone()],
             reads: Vec::new(),
             messages: Vec::new(),
@@ -76,9 +76,9 @@ impl CallCollector {
             end: code.map_or(TurnEnd::Answered, |code| TurnEnd::Failed { code }),
             calls,
         };
-        if let Err(error) = Ledger::open(host).and_then(|ledger| ledger.record_turn(run, &turn)) {
+        if let Err(error) = Ledger::open(ground).and_then(|ledger| ledger.record_turn(run, &turn)) {
             let message = format!("the cost of this run is not in the ledger: {}", error.message);
-            host.notify(Notice::new("ledger-unwritten", message));
+            ground.notify(Notice::new("ledger-unwritten", message));
         }
     }
 

@@ -68,13 +68,13 @@ impl LedgerWriter {
     ///
     /// # Errors
     /// If the ledger cannot be opened, or the system refuses a thread.
-    pub fn start(host: &Ground) -> Result<Self, EffectError> {
-        let ledger = Ledger::open(host)?;
+    pub fn start(ground: &Ground) -> Result<Self, EffectError> {
+        let ledger = Ledger::open(ground)?;
         let (sender, receiver) = mpsc::channel();
-        let host = host.clone();
+        let ground = ground.clone();
         let expected = Arc::new(AtomicUsize::new(0));
         let awaited = Arc::clone(&expected);
-        let begun = thread::Builder::new().spawn(move || write_turns(&host, &ledger, &receiver, &awaited));
+        let begun = thread::Builder::new().spawn(move || write_turns(&ground, &ledger, &receiver, &awaited));
         let thread = begun.map_err(|error| {
             let message = format!("the system refused a thread for the ledger: {error}");
             EffectError::from_source(Cause::Internal, "runtime", message, &error)
@@ -134,7 +134,7 @@ pub fn lost_writer() -> EffectError {
 
 /// Writes groups of turns until all senders are gone.
 fn write_turns(
-    host: &Ground,
+    ground: &Ground,
     ledger: &Ledger,
     receiver: &mpsc::Receiver<WaitingTurn>,
     expected: &AtomicUsize,
@@ -161,11 +161,11 @@ fn write_turns(
             turn: &waiting.turn,
             body: &waiting.record,
         });
-        let results = ledger.record_turns(&Vec::from_iter(turns), key.find(host));
+        let results = ledger.record_turns(&Vec::from_iter(turns), key.find(ground));
         for (waiting, result) in group.into_iter().zip(results) {
             // A caller that has gone hears nothing, so its failure is a notice.
             if let Err(Err(error)) = waiting.written.send(result) {
-                host.notify(unwritten_notice(&error));
+                ground.notify(unwritten_notice(&error));
             }
         }
     }
@@ -178,12 +178,12 @@ struct KeptKey {
 }
 
 impl KeptKey {
-    fn find(&mut self, host: &Ground) -> &Result<StoredKey, UnsignedReason> {
+    fn find(&mut self, ground: &Ground) -> &Result<StoredKey, UnsignedReason> {
         let is_old = |(until, _): &(Deadline, _)| until.remaining().is_zero();
         if self.found.as_ref().is_some_and(is_old) {
             self.found = None;
         }
-        let look = || (Deadline::after(KEY_AGE), evidence_key::find_or_make_key(host));
+        let look = || (Deadline::after(KEY_AGE), evidence_key::find_or_make_key(ground));
         &self.found.get_or_insert_with(look).1
     }
 }

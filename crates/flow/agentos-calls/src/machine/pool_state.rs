@@ -71,10 +71,13 @@ pub struct SwitchReport {
 }
 
 /// Collects what a choice of this pool needs to know about the machine. `None` if the machine's memory is not known.
-pub(crate) fn collect_facts(host: &Ground, pool: &LoadedPool) -> Option<MachineFacts> {
-    let state = read_state(host, &pool.name);
-    let now = look_now(host, state.looks.last())?;
-    let watched = host.monitor().map(MachineMonitor::list_looks).unwrap_or_default();
+pub(crate) fn collect_facts(ground: &Ground, pool: &LoadedPool) -> Option<MachineFacts> {
+    let state = read_state(ground, &pool.name);
+    let now = look_now(ground, state.looks.last())?;
+    let watched = ground
+        .monitor()
+        .map(MachineMonitor::list_looks)
+        .unwrap_or_default();
     // By time: looks of this process may be in the file already.
     let all = state.looks.iter().chain(&watched).copied().chain([now]);
     let all: BTreeMap<u64, MachineLook> = all.map(|look| (look.at_ms, look)).collect();
@@ -84,7 +87,7 @@ pub(crate) fn collect_facts(host: &Ground, pool: &LoadedPool) -> Option<MachineF
     looks.drain(..surplus);
     Some(MachineFacts {
         free_memory_bytes: now.free_bytes,
-        loaded: list_loaded_aliases(host, pool),
+        loaded: list_loaded_aliases(ground, pool),
         running: state.running,
         failures: state.failures,
         looks,
@@ -94,11 +97,11 @@ pub(crate) fn collect_facts(host: &Ground, pool: &LoadedPool) -> Option<MachineF
 }
 
 /// Looks at the machine. With a script, takes the first line after the last look. `None` if the memory is not known.
-fn look_now(host: &Ground, last: Option<&MachineLook>) -> Option<MachineLook> {
-    let mut machine = open_machine(host).ok()?;
+fn look_now(ground: &Ground, last: Option<&MachineLook>) -> Option<MachineLook> {
+    let mut machine = open_machine(ground).ok()?;
     let mut now = machine.read_sample(clock::now_ms()).ok()?.to_look()?;
     for _ in 0..MOST_LINES {
-        if !is_scripted(host) || last.is_none_or(|last| last.at_ms < now.at_ms) {
+        if !is_scripted(ground) || last.is_none_or(|last| last.at_ms < now.at_ms) {
             break;
         }
         now = machine.read_sample(clock::now_ms()).ok()?.to_look()?;
@@ -107,8 +110,8 @@ fn look_now(host: &Ground, last: Option<&MachineLook>) -> Option<MachineLook> {
 }
 
 /// Lists the members that a server on this machine has in memory. One that does not say so counts as not loaded.
-fn list_loaded_aliases(host: &Ground, pool: &LoadedPool) -> Vec<String> {
-    let Ok(tools) = read_tools(host) else {
+fn list_loaded_aliases(ground: &Ground, pool: &LoadedPool) -> Vec<String> {
+    let Ok(tools) = read_tools(ground) else {
         return Vec::new();
     };
     let members = pool
@@ -117,9 +120,9 @@ fn list_loaded_aliases(host: &Ground, pool: &LoadedPool) -> Vec<String> {
         .filter(|member| member.execution_mode == ExecutionMode::Local);
     let hosted = members.filter_map(|member| {
         let resolved = tools
-            .resolve_profile(host, &member.model.provider, &member.overrides())
+            .resolve_profile(ground, &member.model.provider, &member.overrides())
             .ok()?;
-        Some((member, make_server_tool(host, &resolved).ok()?.hosting?))
+        Some((member, make_server_tool(ground, &resolved).ok()?.hosting?))
     });
     let hosted: Vec<(&LoadedMember, Hosting)> = hosted.collect();
     let ask = || {
@@ -142,11 +145,11 @@ fn list_loaded_aliases(host: &Ground, pool: &LoadedPool) -> Vec<String> {
 }
 
 /// Remembers a choice, and the switch if it is one.
-pub(crate) fn remember_choice(host: &Ground, choice: &PoolChoice) -> Option<SwitchReport> {
+pub(crate) fn remember_choice(ground: &Ground, choice: &PoolChoice) -> Option<SwitchReport> {
     let (machine, alias) = choice.input.machine.as_ref().zip(choice.alias.as_ref())?;
     let mut switched = None;
-    host.start_monitor(|| start_monitor(host));
-    let mut state = read_state(host, &choice.pool);
+    ground.start_monitor(|| start_monitor(ground));
+    let mut state = read_state(ground, &choice.pool);
     state.looks.clone_from(&machine.looks);
     let before = machine.running.as_deref();
     // The needs of this turn led elsewhere, and the machine did not: the next turn goes on where the last one was.
@@ -173,30 +176,30 @@ pub(crate) fn remember_choice(host: &Ground, choice: &PoolChoice) -> Option<Swit
             state.switches.drain(..surplus);
         }
     }
-    write_state(host, &choice.pool, &state);
+    write_state(ground, &choice.pool, &state);
     switched
 }
 
 /// Adds to the last switch of a pool what it unloaded.
-pub(crate) fn remember_unload(host: &Ground, pool: &str, unloaded: &UnloadedModel) {
-    let mut state = read_state(host, pool);
+pub(crate) fn remember_unload(ground: &Ground, pool: &str, unloaded: &UnloadedModel) {
+    let mut state = read_state(ground, pool);
     let last = state.last_switch.as_mut().into_iter();
     for switch in last.chain(state.switches.last_mut()) {
         switch.unloaded = Some(unloaded.clone());
     }
-    write_state(host, pool, &state);
+    write_state(ground, pool, &state);
 }
 
 /// Lists the switches of a pool, the newest first.
-pub(crate) fn list_switches_of(host: &Ground, pool: &str) -> Vec<SwitchReport> {
-    let mut switches = read_state(host, pool).switches;
+pub(crate) fn list_switches_of(ground: &Ground, pool: &str) -> Vec<SwitchReport> {
+    let mut switches = read_state(ground, pool).switches;
     switches.reverse();
     switches
 }
 
 /// Remembers the end of an attempt of a member.
-pub(crate) fn remember_end(host: &Ground, pool: &str, alias: &str, has_failed: bool) {
-    let mut state = read_state(host, pool);
+pub(crate) fn remember_end(ground: &Ground, pool: &str, alias: &str, has_failed: bool) {
+    let mut state = read_state(ground, pool);
     if state.running.as_deref() != Some(alias) {
         return;
     }
@@ -206,13 +209,13 @@ pub(crate) fn remember_end(host: &Ground, pool: &str, alias: &str, has_failed: b
     };
     if failures != state.failures {
         state.failures = failures;
-        write_state(host, pool, &state);
+        write_state(ground, pool, &state);
     }
 }
 
 /// Lists the last switches, by the names of the pools. Empty if there is none.
-pub(crate) fn list_switches(host: &Ground) -> Vec<SwitchReport> {
-    let Some(folder) = state_folder(host) else {
+pub(crate) fn list_switches(ground: &Ground) -> Vec<SwitchReport> {
+    let Some(folder) = state_folder(ground) else {
         return Vec::new();
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten();
@@ -222,34 +225,34 @@ pub(crate) fn list_switches(host: &Ground) -> Vec<SwitchReport> {
         is_state.then(|| path.file_stem()?.to_str().map(str::to_owned))?
     });
     let mut switches: Vec<SwitchReport> = names
-        .filter_map(|pool| read_state(host, &pool).last_switch)
+        .filter_map(|pool| read_state(ground, &pool).last_switch)
         .collect();
     switches.sort_by(|one, other| one.pool.cmp(&other.pool));
     switches
 }
 
 /// Starts to look at the machine at the side. `None` if it is scripted: a script has its looks in order.
-fn start_monitor(host: &Ground) -> Option<MachineMonitor> {
+fn start_monitor(ground: &Ground) -> Option<MachineMonitor> {
     const EVERY: std::time::Duration = std::time::Duration::from_secs(1);
-    (!is_scripted(host)).then(|| MachineMonitor::start(EVERY, clock::now_ms))
+    (!is_scripted(ground)).then(|| MachineMonitor::start(EVERY, clock::now_ms))
 }
 
-fn state_folder(host: &Ground) -> Option<PathBuf> {
-    Some(host.environment().state_dir()?.join("machine").join("pools"))
+fn state_folder(ground: &Ground) -> Option<PathBuf> {
+    Some(ground.environment().state_dir()?.join("machine").join("pools"))
 }
 
-fn read_state(host: &Ground, pool: &str) -> PoolState {
+fn read_state(ground: &Ground, pool: &str) -> PoolState {
     let read = || {
-        let file = state_folder(host)?.join(format!("{pool}.json"));
-        let text = read_own_text(host.environment(), &file, CODE, LARGEST).ok()??;
+        let file = state_folder(ground)?.join(format!("{pool}.json"));
+        let text = read_own_text(ground.environment(), &file, CODE, LARGEST).ok()??;
         serde_json::from_str(&text).ok()
     };
     // A file that cannot be read is one that a choice goes without.
     read().unwrap_or_default()
 }
 
-fn write_state(host: &Ground, pool: &str, state: &PoolState) {
-    let Some(folder) = state_folder(host) else {
+fn write_state(ground: &Ground, pool: &str, state: &PoolState) {
+    let Some(folder) = state_folder(ground) else {
         return;
     };
     if let Ok(text) = serde_json::to_string(state) {

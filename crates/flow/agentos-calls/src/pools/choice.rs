@@ -179,11 +179,11 @@ fn is_id(text: &str) -> bool {
 }
 
 /// Finds the choices of a run, or of a message or turn, in their order. Empty if the ledger has none.
-fn find_recorded(host: &Ground, id: &str) -> Result<Vec<PoolChoice>, EffectError> {
-    if existing_tape(host).is_none() {
+fn find_recorded(ground: &Ground, id: &str) -> Result<Vec<PoolChoice>, EffectError> {
+    if existing_tape(ground).is_none() {
         return Ok(Vec::new());
     }
-    let ledger = Ledger::open(host)?;
+    let ledger = Ledger::open(ground)?;
     let mut choices = Vec::new();
     for record in ledger.tape().records().map_err(|error| ledger_error(&error))? {
         let record = record.map_err(|error| ledger_error(&error))?;
@@ -202,7 +202,7 @@ pub(crate) fn replay_recorded(recorded: &PoolChoice) -> Result<ChoiceReplay, Eff
 
 /// Chooses a member. `excluded` are members that are not offered now, with the reasons.
 pub(crate) fn choose_in_pool(
-    host: &Ground,
+    ground: &Ground,
     pool: &LoadedPool,
     query: &PoolQuery,
     excluded: BTreeMap<String, String>,
@@ -235,7 +235,7 @@ pub(crate) fn choose_in_pool(
     let kind = infer_kind(&query.message, files());
     let wants_complexity = selector == SelectorKind::Complexity || pool.file.selector_program.is_some();
     let complexity = wants_complexity.then(|| infer_complexity(&shape, files()));
-    let past = read_records(host, pool, (use_of, kind), since.as_deref())?;
+    let past = read_records(ground, pool, (use_of, kind), since.as_deref())?;
     let mut input = SelectionInput {
         models: pool.models.clone(),
         selector,
@@ -250,13 +250,13 @@ pub(crate) fn choose_in_pool(
         program: None,
         task: (selector == SelectorKind::Split).then(task),
         time: query.time,
-        machine: find_machine_facts(host, pool),
-        circuits: read_circuits(host, pool)?,
+        machine: find_machine_facts(ground, pool),
+        circuits: read_circuits(ground, pool)?,
         excluded,
     };
     // A selector of the calling program goes first: it is the caller's own word about this very choice.
     if own.is_none() {
-        input.program = ask_program(host, pool, &input)?;
+        input.program = ask_program(ground, pool, &input)?;
     }
     let choice = make_choice(&pool.name, input, own).map_err(|error| wrong_choice(&error))?;
     Ok(PoolChoice {
@@ -266,9 +266,9 @@ pub(crate) fn choose_in_pool(
 }
 
 /// Returns the state of the machine for a pool that chooses by it. `None` for all others: nobody looks without need.
-fn find_machine_facts(host: &Ground, pool: &LoadedPool) -> Option<MachineFacts> {
+fn find_machine_facts(ground: &Ground, pool: &LoadedPool) -> Option<MachineFacts> {
     match pool.file.selector.unwrap_or_default() {
-        SelectorKind::Resources => pool_state::collect_facts(host, pool),
+        SelectorKind::Resources => pool_state::collect_facts(ground, pool),
         SelectorKind::Default
         | SelectorKind::Capability
         | SelectorKind::Cheapest
@@ -314,7 +314,7 @@ struct PastTurns {
 /// Reads the records of the members: calls from the ledger, changes from the repository's tape. Empty without a beginning: no selector
 /// asks for them then.
 fn read_records(
-    host: &Ground,
+    ground: &Ground,
     pool: &LoadedPool,
     (use_of, kind): (StatisticsUse, TaskKind),
     since: Option<&str>,
@@ -323,7 +323,7 @@ fn read_records(
     let Some(since) = since else {
         return Ok(past);
     };
-    if let Some(database) = Ledger::open_existing(host)? {
+    if let Some(database) = Ledger::open_existing(ground)? {
         let counted = database.count_calls(Some(since));
         let counted = counted.map_err(|error| store_error(&error))?;
         for member in &pool.members {
@@ -341,7 +341,7 @@ fn read_records(
     }
     // A question outside of a repository is answered too; then no change is known.
     if use_of == StatisticsUse::Changes
-        && let Ok(store) = open_store(host)
+        && let Ok(store) = open_store(ground)
     {
         let fates = store.list_fates().map_err(|error| evidence_error(&error))?;
         for fate in fates.iter().filter(|fate| fate.began.as_str() >= since) {
@@ -382,12 +382,12 @@ impl LoadedPool {
 }
 
 /// Counts the failures in a row of each member from the ledger, which every process of the user writes.
-fn read_circuits(host: &Ground, pool: &LoadedPool) -> Result<BTreeMap<String, CircuitFacts>, EffectError> {
+fn read_circuits(ground: &Ground, pool: &LoadedPool) -> Result<BTreeMap<String, CircuitFacts>, EffectError> {
     // Whoever names nobody for after a failure wants no other member, however often one fails.
     if pool.file.fallback.as_ref().is_some_and(Vec::is_empty) {
         return Ok(BTreeMap::new());
     }
-    let Some(database) = Ledger::open_existing(host)? else {
+    let Some(database) = Ledger::open_existing(ground)? else {
         return Ok(BTreeMap::new());
     };
     let now_ms = clock::now_ms();

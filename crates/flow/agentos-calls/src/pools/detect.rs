@@ -80,11 +80,11 @@ impl Calls<'_> {
     }
 }
 
-async fn ask_server(host: &Ground, tools: &Tools, member: &LoadedMember) -> ToolHealth {
+async fn ask_server(ground: &Ground, tools: &Tools, member: &LoadedMember) -> ToolHealth {
     let provider = &member.model.provider;
     let made = tools
-        .resolve_profile(host, provider, &member.overrides())
-        .and_then(|resolved| make_server_tool(host, &resolved));
+        .resolve_profile(ground, provider, &member.overrides())
+        .and_then(|resolved| make_server_tool(ground, &resolved));
     match made {
         Ok(tool) => tool.adapter.health_check(SystemClock.now()).await,
         Err(error) => ToolHealth::new(

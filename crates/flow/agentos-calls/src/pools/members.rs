@@ -99,8 +99,8 @@ pub(crate) fn read_pool_file(tools: &Tools, name: &str) -> Result<Option<PoolFil
 ///
 /// # Errors
 /// If one of them cannot be used.
-pub(crate) fn load_chain(host: &Ground, tools: &Tools, name: &str) -> Result<Vec<LoadedPool>, EffectError> {
-    load_from(host, tools, name, read_pool_file(tools, name)?)
+pub(crate) fn load_chain(ground: &Ground, tools: &Tools, name: &str) -> Result<Vec<LoadedPool>, EffectError> {
+    load_from(ground, tools, name, read_pool_file(tools, name)?)
 }
 
 /// Loads the chain of a pool whose file would be `first`.
@@ -108,7 +108,7 @@ pub(crate) fn load_chain(host: &Ground, tools: &Tools, name: &str) -> Result<Vec
 /// # Errors
 /// As [`load_chain`].
 pub(super) fn load_from(
-    host: &Ground,
+    ground: &Ground,
     tools: &Tools,
     name: &str,
     mut first: Option<PoolFile>,
@@ -131,7 +131,7 @@ pub(super) fn load_from(
     }
     let chain = list_chain(name, &pools).map_err(|fault| bad_pool(name, &fault))?;
     let catalog = Catalog::built_in().map_err(|error| catalog_error(&error))?;
-    let facts = ModelFacts::new(host, tools, &catalog);
+    let facts = ModelFacts::new(ground, tools, &catalog);
     let known = builtin_profiles().map_err(|error| bad_profile(&error))?;
     let mut loaded = Vec::with_capacity(chain.len());
     for (pool, file) in chain {
@@ -144,7 +144,7 @@ pub(super) fn load_from(
             check_program(tools, toolbox)?.map_or(Ok(()), |fault| Err(refuse(fault)))?;
         }
         let members = file.members.iter();
-        let members = members.map(|member| load_member(host, tools, (&facts, &known), pool, member));
+        let members = members.map(|member| load_member(ground, tools, (&facts, &known), pool, member));
         let members = members.collect::<Result<Vec<LoadedMember>, _>>()?;
         loaded.push(LoadedPool {
             name: pool.to_owned(),
@@ -173,7 +173,7 @@ fn check_program(tools: &Tools, toolbox: &str) -> Result<Option<PoolFault>, Effe
 }
 
 fn load_member(
-    host: &Ground,
+    ground: &Ground,
     tools: &Tools,
     (facts, known): (&ModelFacts<'_>, &BTreeMap<String, ProfileFile>),
     pool: &str,
@@ -205,7 +205,7 @@ fn load_member(
         without_repository: true,
         ..ProviderOverrides::default()
     };
-    let resolved = tools.resolve_profile(host, &provider, &overrides)?;
+    let resolved = tools.resolve_profile(ground, &provider, &overrides)?;
     if resolved.profile.adapter.is_program() {
         return Err(refuse(PoolFault::NotAServer { alias, provider }));
     }

@@ -57,7 +57,7 @@ impl From<EffectError> for ProgramFault {
 /// # Errors
 /// If the program does not choose, and the pool states no selector for this case.
 pub(super) fn ask_program(
-    host: &Ground,
+    ground: &Ground,
     pool: &LoadedPool,
     input: &SelectionInput,
 ) -> Result<Option<ProgramAnswer>, EffectError> {
@@ -74,9 +74,9 @@ pub(super) fn ask_program(
         failure: None,
         falls_back: pool.file.selector.is_some(),
     };
-    let asked = prepare_program(host, toolbox).and_then(|(profile, pin)| {
+    let asked = prepare_program(ground, toolbox).and_then(|(profile, pin)| {
         answer.program_hash = Some(pin.hash()?);
-        call_program(host, &profile, &pin, &request)
+        call_program(ground, &profile, &pin, &request)
     });
     let mut asks_trust = false;
     match asked {
@@ -101,7 +101,7 @@ pub(super) fn ask_program(
         "the program `{toolbox}` of the pool `{}` did not choose, and the pool's selector does: {fault}",
         pool.name
     );
-    host.notify(Notice {
+    ground.notify(Notice {
         next: steps.into_iter().collect(),
         ..Notice::new("selector-failed", message)
     });
@@ -114,9 +114,9 @@ pub(super) fn program_failed(error: &SelectionError) -> EffectError {
 }
 
 /// Reads the program's profile, and checks that the user trusts it as it is now. It is not started.
-fn prepare_program(host: &Ground, toolbox: &str) -> Result<(ToolboxProfile, ToolboxPin), ProgramFault> {
-    let profile = Providers::of(host).read_toolbox(toolbox)?;
-    let pin = read_pins(host)?.toolboxes.remove(toolbox);
+fn prepare_program(ground: &Ground, toolbox: &str) -> Result<(ToolboxProfile, ToolboxPin), ProgramFault> {
+    let profile = Providers::of(ground).read_toolbox(toolbox)?;
+    let pin = read_pins(ground)?.toolboxes.remove(toolbox);
     let pin = pin.ok_or_else(|| ProgramFault::untrusted("you were never asked whether you trust it"))?;
     if pin.launch != profile.launch {
         return Err(ProgramFault::untrusted(
@@ -135,12 +135,12 @@ fn prepare_program(host: &Ground, toolbox: &str) -> Result<(ToolboxProfile, Tool
 
 /// Starts the program, calls its tool, and ends it. Returns the text of the answer. Untrusted.
 fn call_program(
-    host: &Ground,
+    ground: &Ground,
     profile: &ToolboxProfile,
     pin: &ToolboxPin,
     request: &SelectorRequest,
 ) -> Result<String, ProgramFault> {
-    let toolbox = start_toolbox(host, profile)?;
+    let toolbox = start_toolbox(ground, profile)?;
     let arguments: Value = serde_json::to_value(request).map_err(|error| error.to_string())?;
     let ask = async {
         let now = ToolboxPin::new(profile.launch.clone(), describe_tools(&toolbox, profile).await?);

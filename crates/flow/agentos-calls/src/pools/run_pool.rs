@@ -24,14 +24,14 @@ impl RunPool {
     /// # Errors
     /// Those of [`PoolTurn::begin`] and [`PoolTurn::choose_next`].
     pub fn begin(
-        host: &Ground,
+        ground: &Ground,
         provider: &ProviderChoice,
         query: PoolQuery,
     ) -> Result<Option<Self>, EffectError> {
-        let Some(mut turn) = PoolTurn::begin(host, provider, query)? else {
+        let Some(mut turn) = PoolTurn::begin(ground, provider, query)? else {
             return Ok(None);
         };
-        let first = turn.choose_next(host)?;
+        let first = turn.choose_next(ground)?;
         Ok(Some(Self {
             turn: RefCell::new(turn),
             chosen: RefCell::new(first.into_iter().collect()),
@@ -56,28 +56,28 @@ impl RunPool {
     }
 
     /// Remembers that the last member gave a whole answer.
-    pub fn remember_answer(&self, host: &Ground) {
+    pub fn remember_answer(&self, ground: &Ground) {
         if let Some(last) = self.chosen.borrow().last() {
-            self.turn.borrow().remember_answer(host, last);
+            self.turn.borrow().remember_answer(ground, last);
         }
     }
 
     /// Chooses the member that goes on after answers of the last one that did not land. `None` if the last one tries again.
-    pub fn choose_abler(&self, host: &Ground, code: &str) -> Option<PinnedMember> {
+    pub fn choose_abler(&self, ground: &Ground, code: &str) -> Option<PinnedMember> {
         let last = self.chosen.borrow().last().cloned()?;
         let mut turn = self.turn.borrow_mut();
-        match turn.passes_task_on(host, &last, code) {
-            true => turn.choose_next(host).ok()?,
+        match turn.passes_task_on(ground, &last, code) {
+            true => turn.choose_next(ground).ok()?,
             false => None,
         }
     }
 
     /// Chooses the member that is asked after this failure. `None` if the failure is the end.
-    pub fn choose_after(&self, host: &Ground, code: &str) -> Option<PinnedMember> {
+    pub fn choose_after(&self, ground: &Ground, code: &str) -> Option<PinnedMember> {
         let last = self.chosen.borrow().last().cloned()?;
         let mut turn = self.turn.borrow_mut();
-        match turn.passes_call_on(host, &last, code) {
-            true => turn.choose_next(host).ok()?,
+        match turn.passes_call_on(ground, &last, code) {
+            true => turn.choose_next(ground).ok()?,
             false => None,
         }
     }

@@ -63,14 +63,14 @@ impl PoolTurn {
     /// # Errors
     /// If the pool cannot be used, or the call overrides what each member has of its own.
     pub fn begin(
-        host: &Ground,
+        ground: &Ground,
         provider: &ProviderChoice,
         query: PoolQuery,
     ) -> Result<Option<Self>, EffectError> {
         let ProviderKind::Profile(name) = &provider.provider else {
             return refuse_needs(provider);
         };
-        let tools = read_tools(host)?;
+        let tools = read_tools(ground)?;
         if !is_pool(&tools, name) {
             return refuse_needs(provider);
         }
@@ -82,7 +82,7 @@ impl PoolTurn {
             .hint("leave the model and the address out, or name a provider"));
         }
         Ok(Some(Self {
-            chain: load_chain(host, &tools, name)?,
+            chain: load_chain(ground, &tools, name)?,
             provider: provider.clone(),
             query: PoolQuery {
                 needs: query.needs.into_iter().chain(provider.needs.clone()).collect(),
@@ -112,31 +112,31 @@ impl PoolTurn {
     ///
     /// # Errors
     /// If no member meets the needs of the turn, or the ledger cannot be read.
-    pub fn choose_next(&mut self, host: &Ground) -> Result<Option<PinnedMember>, EffectError> {
+    pub fn choose_next(&mut self, ground: &Ground) -> Result<Option<PinnedMember>, EffectError> {
         if let Some(pinned) = self.ahead.take() {
             return Ok(Some(pinned));
         }
         let mut last = None;
         while let Some(pool) = self.chain.get(self.position) {
             for excluded in self.list_exclusions(pool) {
-                let mut choice = choose_in_pool(host, pool, &self.query, excluded, None)?;
+                let mut choice = choose_in_pool(ground, pool, &self.query, excluded, None)?;
                 if let Some(mut pinned) = self.pin(pool, &choice) {
-                    if let Some(switch) = pool_state::remember_choice(host, &choice) {
+                    if let Some(switch) = pool_state::remember_choice(ground, &choice) {
                         let SwitchReport { from, to, reason, .. } = &switch;
                         let mut message = format!("`{to}` answers now, and not `{from}`: {reason}");
-                        choice.unloaded = unload_left(host, pool, &choice, &switch);
+                        choice.unloaded = unload_left(ground, pool, &choice, &switch);
                         if let Some(unloaded) = &choice.unloaded {
-                            pool_state::remember_unload(host, &pool.name, unloaded);
+                            pool_state::remember_unload(ground, &pool.name, unloaded);
                             pinned.record = serde_json::to_value(&choice).unwrap_or_default();
                             message.push_str(&match &unloaded.failure {
                                 None => format!("; `{from}` was unloaded"),
                                 Some(failure) => format!("; `{from}` could not be unloaded: {failure}"),
                             });
                         }
-                        notify_user(host, pool, Notice::new("pool-switch", message));
+                        notify_user(ground, pool, Notice::new("pool-switch", message));
                     }
                     if self.hops == 0 {
-                        notify_of_word(host, pool, &choice, self.query.images > 0);
+                        notify_of_word(ground, pool, &choice, self.query.images > 0);
                     }
                     self.first.get_or_insert_with(|| pinned.alias.clone());
                     return Ok(Some(pinned));
@@ -152,7 +152,7 @@ impl PoolTurn {
             let history = std::mem::take(&mut self.history_chars);
             self.query.context_chars = self.query.context_chars.saturating_sub(history);
             self.position = 0;
-            return self.choose_next(host);
+            return self.choose_next(ground);
         }
         match last {
             // After a failure, the failure is the end of the turn.
@@ -235,9 +235,9 @@ impl PoolTurn {
     }
 
     /// Returns whether another member is asked after this end of a turn, and says so in a notice.
-    pub fn passes_on(&mut self, host: &Ground, pinned: &PinnedMember, finished: &FinishedTurn) -> bool {
+    pub fn passes_on(&mut self, ground: &Ground, pinned: &PinnedMember, finished: &FinishedTurn) -> bool {
         let Some(failure) = &finished.failure else {
-            self.remember_answer(host, pinned);
+            self.remember_answer(ground, pinned);
             return false;
         };
         let record = &finished.record;
@@ -247,57 +247,57 @@ impl PoolTurn {
             left_traces: !record.messages.is_empty() || !record.runs.is_empty() || record.calls.len() > 1,
             hops: self.hops,
         };
-        self.passes_failure_on(host, pinned, attempt)
+        self.passes_failure_on(ground, pinned, attempt)
     }
 
     /// Returns whether another member is asked after this failure of a call that left nothing behind, and says so in a notice.
-    pub fn passes_call_on(&mut self, host: &Ground, pinned: &PinnedMember, code: &str) -> bool {
+    pub fn passes_call_on(&mut self, ground: &Ground, pinned: &PinnedMember, code: &str) -> bool {
         let attempt = FailedAttempt {
             code,
             is_cancelled: false,
             left_traces: false,
             hops: self.hops,
         };
-        self.passes_failure_on(host, pinned, attempt)
+        self.passes_failure_on(ground, pinned, attempt)
     }
 
     /// Remembers that a member gave a whole answer.
-    pub fn remember_answer(&self, host: &Ground, pinned: &PinnedMember) {
+    pub fn remember_answer(&self, ground: &Ground, pinned: &PinnedMember) {
         if let Some(pool) = self.chain.get(self.position) {
-            pool_state::remember_end(host, &pool.name, &pinned.alias, false);
+            pool_state::remember_end(ground, &pool.name, &pinned.alias, false);
         }
     }
 
     fn passes_failure_on(
         &mut self,
-        host: &Ground,
+        ground: &Ground,
         pinned: &PinnedMember,
         attempt: FailedAttempt<'_>,
     ) -> bool {
         if let Some(pool) = self.chain.get(self.position) {
-            pool_state::remember_end(host, &pool.name, &pinned.alias, true);
+            pool_state::remember_end(ground, &pool.name, &pinned.alias, true);
         }
         match next_step(attempt) {
             FailoverStep::Stop(_) => return false,
             FailoverStep::Retry => {}
         }
-        self.hand_on(host, pinned, attempt.code, |alias, code, next| {
+        self.hand_on(ground, pinned, attempt.code, |alias, code, next| {
             format!("`{alias}` failed ({code}): `{next}` is asked now")
         })
     }
 
     /// Returns whether another member goes on with a task after answers of this one that did not land, and says so in a notice. The member
     /// did answer, so this is no mark against it in other turns.
-    pub fn passes_task_on(&mut self, host: &Ground, pinned: &PinnedMember, code: &str) -> bool {
+    pub fn passes_task_on(&mut self, ground: &Ground, pinned: &PinnedMember, code: &str) -> bool {
         self.hops < MOST_HOPS
-            && self.hand_on(host, pinned, code, |alias, code, next| {
+            && self.hand_on(ground, pinned, code, |alias, code, next| {
                 format!("the answers of `{alias}` do not land ({code}): `{next}` goes on with the task")
             })
     }
 
     fn hand_on(
         &mut self,
-        host: &Ground,
+        ground: &Ground,
         pinned: &PinnedMember,
         code: &str,
         word: impl Fn(&str, &str, &str) -> String,
@@ -305,12 +305,12 @@ impl PoolTurn {
         self.failed.insert(pinned.alias.clone(), code.to_owned());
         // A failure to choose is no end of its own: the turn ends with the failure of its call.
         self.hops += 1;
-        let Ok(Some(next)) = self.choose_next(host) else {
+        let Ok(Some(next)) = self.choose_next(ground) else {
             return false;
         };
         let message = word(&pinned.alias, code, &next.alias);
         if let Some(pool) = self.chain.get(self.position) {
-            notify_user(host, pool, Notice::new("pool-failover", message));
+            notify_user(ground, pool, Notice::new("pool-failover", message));
         }
         // Kept, because a program that chooses may answer differently a second time.
         self.ahead = Some(next);
@@ -319,15 +319,15 @@ impl PoolTurn {
 }
 
 /// Reports a notice, unless the pool wants silence.
-fn notify_user(host: &Ground, pool: &LoadedPool, notice: Notice) {
+fn notify_user(ground: &Ground, pool: &LoadedPool, notice: Notice) {
     match pool.file.notify.unwrap_or_default() {
-        PoolNotify::Notice => host.notify(notice),
+        PoolNotify::Notice => ground.notify(notice),
         PoolNotify::Silent => {}
     }
 }
 
 /// Reports the word of the message from which a need follows, because the user did not state the need.
-fn notify_of_word(host: &Ground, pool: &LoadedPool, choice: &PoolChoice, has_image: bool) {
+fn notify_of_word(ground: &Ground, pool: &LoadedPool, choice: &PoolChoice, has_image: bool) {
     let need = choice
         .input
         .needs
@@ -339,7 +339,7 @@ fn notify_of_word(host: &Ground, pool: &LoadedPool, choice: &PoolChoice, has_ima
         pool.file.infer_from_words.unwrap_or_default() && !has_image,
     ) {
         notify_user(
-            host,
+            ground,
             pool,
             Notice::new("pool-word", format!("`{alias}` answers: {reason}")),
         );

@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// Unloads the model that a switch to a smaller member leaves. `None` if the pool does not want it, or nothing has to be unloaded.
 pub(super) fn unload_left(
-    host: &Ground,
+    ground: &Ground,
     pool: &LoadedPool,
     choice: &PoolChoice,
     switch: &SwitchReport,
@@ -49,7 +49,7 @@ pub(super) fn unload_left(
         action: ModelAction::Unload,
         limit: LONGEST,
     };
-    let ended = block_on_other_thread(|| Calls::of(host).change_model(&spec)).flatten();
+    let ended = block_on_other_thread(|| Calls::of(ground).change_model(&spec)).flatten();
     Some(UnloadedModel {
         alias: left.model.alias.clone(),
         model: left.name_model(),

@@ -18,7 +18,7 @@ const POLICY: &str = "version = 1\n[[rule]]\nid = \"ours.private\"\neffect = \"d
 /// A repository in which a local model has read files.
 struct ReadFixture {
     repo: TestRepo,
-    host: Ground,
+    ground: Ground,
     reads: RepositoryReads,
 }
 
@@ -50,10 +50,10 @@ impl ReadFixture {
         repo.write(".agentos/policy/ours.toml", POLICY);
         repo.commit_all("Begin");
         let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
-        let host = Ground::new(Environment::new([home], repo.path().to_owned()));
-        let port = open_port(&host, &SessionOptions::default()).unwrap();
+        let ground = Ground::new(Environment::new([home], repo.path().to_owned()));
+        let port = open_port(&ground, &SessionOptions::default()).unwrap();
         let target = port.target().unwrap();
-        let known = identify(&host, &repository::open(&host).unwrap());
+        let known = identify(&ground, &repository::open(&ground).unwrap());
         let file = |path: &&str| FileRead {
             by: "read_file".to_owned(),
             path: (*path).to_owned(),
@@ -75,12 +75,12 @@ impl ReadFixture {
             readers: vec![near().to_reader()],
             files: paths.iter().map(file).collect(),
         };
-        Self { repo, host, reads }
+        Self { repo, ground, reads }
     }
 
     /// Lists the paths that the model, or a receiver behind it, may not have.
     fn withheld_from(&self, models: &[ModelFacts], leaves: &[ReadLeave]) -> Vec<String> {
-        let judge = ReadJudge::new(&self.host, models, leaves);
+        let judge = ReadJudge::new(&self.ground, models, leaves);
         let found = judge.list_withheld(&[&self.reads]).unwrap();
         found.into_iter().map(|withheld| withheld.text.path).collect()
     }

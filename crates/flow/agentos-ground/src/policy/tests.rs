@@ -28,8 +28,8 @@ fn rules_of_the_user_that_would_not_be_read_are_an_error() {
         let file = home.path().join(".config/agentos").join(name);
         write_file(&file, "version = 1\n");
         let vars = [("HOME".to_owned(), home.path().display().to_string())];
-        let host = Ground::new(Environment::new(vars, home.path().join("repository")));
-        let found = outer_layers(&host, &[]);
+        let ground = Ground::new(Environment::new(vars, home.path().join("repository")));
+        let found = outer_layers(&ground, &[]);
         match expected {
             None => assert_eq!(
                 found.unwrap().len(),
@@ -47,8 +47,8 @@ fn rules_of_the_user_that_would_not_be_read_are_an_error() {
 
 #[test]
 fn without_a_home_no_policy_is_guessed() {
-    let host = Ground::new(Environment::new([], PathBuf::from("/")));
-    let error = outer_layers(&host, &[]).unwrap_err();
+    let ground = Ground::new(Environment::new([], PathBuf::from("/")));
+    let error = outer_layers(&ground, &[]).unwrap_err();
     assert_eq!(
         (error.code.as_str(), error.hint.as_deref()),
         ("no-home", Some("set `HOME`, on Windows `USERPROFILE`"))

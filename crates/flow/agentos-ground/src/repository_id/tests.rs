@@ -8,9 +8,9 @@ use super::*;
 use crate::environment::Environment;
 
 fn identify_folder(folder: &Path) -> String {
-    let host = Ground::new(Environment::new([], folder.to_owned()));
-    let known = host.known_repository().unwrap();
-    let repo = repository::open(&host).unwrap();
+    let ground = Ground::new(Environment::new([], folder.to_owned()));
+    let known = ground.known_repository().unwrap();
+    let repo = repository::open(&ground).unwrap();
     assert_eq!(read_id(&repo).as_ref(), Some(&known.id));
     known.id
 }

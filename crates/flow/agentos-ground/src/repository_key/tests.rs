@@ -7,8 +7,8 @@ use crate::environment::Environment;
 use crate::repository;
 
 fn key_of(folder: &Path) -> RepositoryKey {
-    let host = Ground::new(Environment::new([], folder.to_owned()));
-    RepositoryKey::of(&host, &repository::open(&host).unwrap())
+    let ground = Ground::new(Environment::new([], folder.to_owned()));
+    RepositoryKey::of(&ground, &repository::open(&ground).unwrap())
 }
 
 /// Returns the entry of a repository after it was counted once more.

@@ -60,16 +60,16 @@ fn a_token_is_valid_until_it_ends_and_a_warning_comes_seven_days_before() {
 #[test]
 fn a_secret_is_shown_once_and_a_revoked_token_is_unknown() {
     let home = tempfile::tempdir().unwrap();
-    let host = host_in(home.path());
-    let made = host
+    let ground = host_in(home.path());
+    let made = ground
         .add_service_token(&order("claude", TokenScope::Agent))
         .unwrap();
     let secret = made.secret.expose().to_owned();
     assert!(secret.starts_with("agentos_agent_"), "{secret}");
-    let file = host.service_folder().unwrap().join(FILE);
+    let file = ground.service_folder().unwrap().join(FILE);
     let text = String::from_utf8(read_file(&file)).unwrap();
     assert!(!text.contains(&secret) && text.contains("claude"), "{text}");
-    let found = |secret: &str| host.read_token_table().unwrap().find(secret, &clock::now());
+    let found = |secret: &str| ground.read_token_table().unwrap().find(secret, &clock::now());
     assert_eq!(found(&secret), TokenAnswer::Valid(Box::new(made.token.clone())));
     for (wrong, reason) in [
         (order("claude", TokenScope::Read), "already"),
@@ -90,25 +90,25 @@ fn a_secret_is_shown_once_and_a_revoked_token_is_unknown() {
             "days",
         ),
     ] {
-        let error = host.add_service_token(&wrong).unwrap_err();
+        let error = ground.add_service_token(&wrong).unwrap_err();
         assert!(error.message.contains(reason), "{}", error.message);
     }
-    assert_eq!(host.list_service_tokens().unwrap().tokens.len(), 1);
-    host.revoke_service_token("claude").unwrap();
+    assert_eq!(ground.list_service_tokens().unwrap().tokens.len(), 1);
+    ground.revoke_service_token("claude").unwrap();
     assert_eq!(found(&secret), TokenAnswer::Unknown);
-    assert!(host.revoke_service_token("claude").is_err());
+    assert!(ground.revoke_service_token("claude").is_err());
 }
 
 #[test]
 fn secrets_of_an_earlier_version_become_tokens_once() {
     let home = tempfile::tempdir().unwrap();
-    let host = host_in(home.path());
-    let folder = host.service_folder().unwrap();
+    let ground = host_in(home.path());
+    let folder = ground.service_folder().unwrap();
     make_dir(&folder);
     write_file(&folder.join("token"), "old secret\n");
     write_file(&folder.join("agent-token"), "old agent\n");
     let served = known("a");
-    let adopted = host.adopt_old_tokens(Some(&served)).unwrap();
+    let adopted = ground.adopt_old_tokens(Some(&served)).unwrap();
     let scopes: Vec<_> = adopted
         .iter()
         .map(|token| (token.scope, token.reaches("a")))
@@ -116,8 +116,8 @@ fn secrets_of_an_earlier_version_become_tokens_once() {
     assert_eq!(scopes, [(TokenScope::Models, false), (TokenScope::Agent, true)]);
     assert!(!folder.join("token").exists() && !folder.join("agent-token").exists());
     write_file(&folder.join("token"), "another\n");
-    assert_eq!(host.adopt_old_tokens(Some(&served)).unwrap(), []);
-    let found = |secret: &str| host.read_token_table().unwrap().find(secret, &clock::now());
+    assert_eq!(ground.adopt_old_tokens(Some(&served)).unwrap(), []);
+    let found = |secret: &str| ground.read_token_table().unwrap().find(secret, &clock::now());
     assert!(matches!(found("old secret"), TokenAnswer::Valid(token) if token.scope == TokenScope::Models));
     assert_eq!(found("another"), TokenAnswer::Unknown);
 }

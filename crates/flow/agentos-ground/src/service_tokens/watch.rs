@@ -15,20 +15,20 @@ use crate::files::{FileMark, read_mark};
 /// The tokens, read again after each change of their file.
 #[derive(Debug)]
 pub struct TokenWatch {
-    host: Ground,
+    ground: Ground,
     path: PathBuf,
     kept: Mutex<Option<(FileMark, TokenTable)>>,
 }
 
 impl TokenWatch {
-    /// Watches the tokens of a host's user.
+    /// Watches the tokens of a user.
     ///
     /// # Errors
     /// Without a home folder.
-    pub fn new(host: &Ground) -> Result<Self, EffectError> {
+    pub fn new(ground: &Ground) -> Result<Self, EffectError> {
         Ok(Self {
-            path: host.service_folder()?.join(FILE),
-            host: host.clone(),
+            path: ground.service_folder()?.join(FILE),
+            ground: ground.clone(),
             kept: Mutex::default(),
         })
     }
@@ -41,7 +41,7 @@ impl TokenWatch {
         // The value is replaced in one step, so it is valid even after a panic of another thread.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.as_ref().is_none_or(|(known, _)| *known != mark) {
-            match self.host.read_token_table() {
+            match self.ground.read_token_table() {
                 Ok(table) => *kept = Some((mark, table)),
                 Err(error) => {
                     tracing::warn!(code = error.code, "the tokens cannot be read, so each is refused");

@@ -182,7 +182,7 @@ impl SideCall {
     pub async fn send(&self) -> Result<SideAnswer, EffectError> {
         let opened = &self.ready.opened;
         // Kept until the end: other programs then wait with their first request to a model that is not loaded.
-        let _look = await_first_request(&self.desk.host, &opened.tool).await;
+        let _look = await_first_request(&self.desk.ground, &opened.tool).await;
         let spend = CallSpend::new(self.guard.clone());
         let gate = Arc::<CallSpend>::clone(&spend);
         let mut sent = SentCall {
@@ -263,7 +263,7 @@ impl SentCall<'_> {
         };
         if let Err(error) = self.record_end(TurnEnd::Failed { code }, call).await {
             // The call has failed already, and its failure is what the caller has to know.
-            self.call.desk.host.notify(unwritten_notice(&error));
+            self.call.desk.ground.notify(unwritten_notice(&error));
         }
     }
 
@@ -308,7 +308,7 @@ impl Drop for SentCall<'_> {
         let record = self.close_call(TurnEnd::Cancelled, call);
         let (desk, turn) = (&self.call.desk, &self.call.turn);
         if let Err(error) = desk.ledger.record_at_once(turn, record) {
-            desk.host.notify(unwritten_notice(&error));
+            desk.ground.notify(unwritten_notice(&error));
         }
     }
 }

@@ -12,14 +12,14 @@ use agentos_ground::environment::Environment;
 fn a_server_elsewhere_never_takes_the_name_of_a_provider_of_the_product() {
     let repo = TestRepo::new();
     let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
-    let host = Ground::new(Environment::new([home], repo.path().to_owned()));
+    let ground = Ground::new(Environment::new([home], repo.path().to_owned()));
     let name = |sort, url: &str| {
         let seen = SeenServer {
             sort,
             base_url: url.to_owned(),
             models: Vec::new(),
         };
-        Providers::of(&host)
+        Providers::of(&ground)
             .name_server(&seen, &HttpUrl::parse(url).unwrap(), None)
             .unwrap()
             .0

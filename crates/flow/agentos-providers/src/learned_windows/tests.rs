@@ -9,9 +9,9 @@ use agentos_ground::environment::Environment;
 fn a_window_is_remembered_for_its_model_until_the_model_is_loaded_again() {
     let repo = TestRepo::new();
     let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
-    let host = Ground::new(Environment::new([home], repo.path().to_owned()));
+    let ground = Ground::new(Environment::new([home], repo.path().to_owned()));
     let of = |provider: &str, address: &str, model: Option<&str>| RememberedWindow {
-        host: &host,
+        ground: &ground,
         provider: provider.to_owned(),
         address: Some(address.to_owned()),
         model: model.map(str::to_owned),
@@ -28,7 +28,7 @@ fn a_window_is_remembered_for_its_model_until_the_model_is_loaded_again() {
         of("vllm", "http://b/v1", Some("a/b")),
     ];
     assert!(unknown.iter().all(|model| model.recall().is_none()));
-    forget(&host, "vllm");
+    forget(&ground, "vllm");
     let other = of("vllm-2", "http://a/v1", Some("a"));
     assert_eq!((known.recall(), other.recall()), (None, Some(2_000)));
 }

@@ -48,11 +48,11 @@ fn an_id_never_names_a_provider_of_a_repository() {
     let profile = r#"{"provider":"qwen","adapter":"openai","base_url":"https://elsewhere.example/v1"}"#;
     repo.write(".agentos/profiles/qwen.json", profile);
     let home = ("HOME".to_owned(), repo.outside().to_str().unwrap().to_owned());
-    let host = Ground::new(agentos_ground::environment::Environment::new(
+    let ground = Ground::new(agentos_ground::environment::Environment::new(
         [home],
         repo.path().to_owned(),
     ));
-    let names = ModelNames::read(&host).unwrap();
+    let names = ModelNames::read(&ground).unwrap();
     assert!(!names.names_provider("qwen/qwen3-coder") && names.names_provider("openai/gpt-4o"));
     // Whoever names the provider alone means it.
     let named = NamedModel {

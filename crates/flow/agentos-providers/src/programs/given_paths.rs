@@ -18,16 +18,16 @@ use agentos_ground::paths;
 ///
 /// # Errors
 /// If one of them does not exist: the sandbox would only say that it cannot confine the program.
-pub fn readable_paths(host: &Ground, flags: &ProgramOptions) -> Result<Vec<PathBuf>, EffectError> {
+pub fn readable_paths(ground: &Ground, flags: &ProgramOptions) -> Result<Vec<PathBuf>, EffectError> {
     let place = |path: &PathBuf| {
-        let full = host.environment().cwd.join(path);
+        let full = ground.environment().cwd.join(path);
         let missing = |error: std::io::Error| {
             let message = format!("`{}` cannot be read: {error}", path.display());
             usage_error(message)
                 .hint("name a file or folder that exists; a relative path starts in the current folder")
         };
         full.metadata().map_err(missing)?;
-        require_own_place(host, &full)?;
+        require_own_place(ground, &full)?;
         Ok(full)
     };
     flags.readable.iter().map(place).collect()
@@ -38,12 +38,12 @@ pub fn readable_paths(host: &Ground, flags: &ProgramOptions) -> Result<Vec<PathB
 ///
 /// # Errors
 /// If it is such a place.
-pub fn require_own_place(host: &Ground, place: &Path) -> Result<(), EffectError> {
-    program_places(host)
+pub fn require_own_place(ground: &Ground, place: &Path) -> Result<(), EffectError> {
+    program_places(ground)
         .follow_own(place)
         .map(drop)
         .map_err(|unshown| {
-            let name = |path: &Path| host.environment().shorten_path(path);
+            let name = |path: &Path| ground.environment().shorten_path(path);
             let (named, real) = (name(&unshown.named), name(&unshown.real));
             usage_error(format!(
                 "a link of the repository leads from `{named}` to `{real}`"
@@ -56,13 +56,13 @@ pub fn require_own_place(host: &Ground, place: &Path) -> Result<(), EffectError>
 ///
 /// # Errors
 /// If a link of the repository leads out of it, to a file that the user does not name.
-pub(super) fn name_files(host: &Ground, program: &mut Program) -> Result<(), EffectError> {
+pub(super) fn name_files(ground: &Ground, program: &mut Program) -> Result<(), EffectError> {
     let mut named = Vec::new();
     for word in program.args.iter_mut().chain([&mut program.name]) {
-        let place = host.environment().cwd.join(&*word);
+        let place = ground.environment().cwd.join(&*word);
         // A plain word that names a program on the search path means the program, not a file of the same name here.
-        if place.is_file() && (word.contains('/') || !is_on_path(host, word)) {
-            require_own_place(host, &place)?;
+        if place.is_file() && (word.contains('/') || !is_on_path(ground, word)) {
+            require_own_place(ground, &place)?;
             *word = place.display().to_string();
             named.push(place);
         }
@@ -71,20 +71,20 @@ pub(super) fn name_files(host: &Ground, program: &mut Program) -> Result<(), Eff
     Ok(())
 }
 
-fn is_on_path(host: &Ground, word: &str) -> bool {
-    program_places(host).find(word).is_some()
+fn is_on_path(ground: &Ground, word: &str) -> bool {
+    program_places(ground).find(word).is_some()
 }
 
 /// Returns the folders that are shown: their path, their name in the working tree, and whether the user's rules ignore them.
 pub fn shared_folders(
-    host: &Ground,
+    ground: &Ground,
     flags: &ProgramOptions,
     session: &Session,
 ) -> Result<Vec<SharedPath>, EffectError> {
     let mut all = Vec::new();
     for path in &flags.shared {
         let typed = [path.display().to_string()];
-        let names = paths::paths_inside(&host.repository_dir(), session.work_dir(), &typed)?;
+        let names = paths::paths_inside(&ground.repository_dir(), session.work_dir(), &typed)?;
         for name in names {
             let place = session.work_dir().join(&name);
             // The link itself is examined: a link could lead out of the repository.
@@ -94,7 +94,7 @@ pub fn shared_folders(
                         .hint("name one that git ignores, such as `target`"),
                 );
             }
-            require_own_place(host, &place)?;
+            require_own_place(ground, &place)?;
             all.push(SharedPath {
                 is_excluded: session.repo().excludes_folder(&name),
                 from: place,

@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn a_program_is_led_to_the_server_of_its_address() {
-    let (v6, host) = ("::1", "a.example");
+    let (v6, ground) = ("::1", "a.example");
     for (url, inside, server, hosts) in [
         (
             "http://[::1]:81/v1",
@@ -13,12 +13,17 @@ fn a_program_is_led_to_the_server_of_its_address() {
             Some((v6, 81)),
             None,
         ),
-        ("http://a.example", "http://127.0.0.1:80", Some((host, 80)), None),
+        (
+            "http://a.example",
+            "http://127.0.0.1:80",
+            Some((ground, 80)),
+            None,
+        ),
         (
             "https://a.example/x",
             "https://a.example/x",
             None,
-            Some((host, 443)),
+            Some((ground, 443)),
         ),
         (
             "https://[::1]:8443",

@@ -215,8 +215,8 @@ fn list_launch_changes(known: &ToolboxLaunch, now: &ToolboxLaunch) -> Vec<Toolbo
     changes
 }
 
-fn find_file(host: &Ground) -> Result<PathBuf, EffectError> {
-    let folder = host.environment().config_dir();
+fn find_file(ground: &Ground) -> Result<PathBuf, EffectError> {
+    let folder = ground.environment().config_dir();
     folder.map(|folder| folder.join(FILE)).ok_or_else(|| {
         EffectError::new(Cause::Usage, "no-home", "there is no home folder for settings").hint("set `HOME`")
     })
@@ -226,16 +226,16 @@ fn find_file(host: &Ground) -> Result<PathBuf, EffectError> {
 ///
 /// # Errors
 /// If the file cannot be read, other users can change it, or it has another version.
-pub fn read_pins(host: &Ground) -> Result<TrustedToolboxes, EffectError> {
-    let path = find_file(host)?;
-    let text = read_own_text(host.environment(), &path, "bad-toolboxes", LARGEST_FILE)?;
+pub fn read_pins(ground: &Ground) -> Result<TrustedToolboxes, EffectError> {
+    let path = find_file(ground)?;
+    let text = read_own_text(ground.environment(), &path, "bad-toolboxes", LARGEST_FILE)?;
     let Some(text) = text else {
         return Ok(TrustedToolboxes {
             version: VERSION,
             toolboxes: BTreeMap::new(),
         });
     };
-    let name = host.environment().shorten_below_home(&path);
+    let name = ground.environment().shorten_below_home(&path);
     let refuse = |why: String| {
         let message = format!("`{name}` is not a list of trusted toolboxes: {why}");
         EffectError::new(Cause::Usage, "bad-toolboxes", message)
@@ -253,13 +253,13 @@ pub fn read_pins(host: &Ground) -> Result<TrustedToolboxes, EffectError> {
 /// # Errors
 /// If the file cannot be read or written.
 pub(crate) fn change_pins(
-    host: &Ground,
+    ground: &Ground,
     change: impl FnOnce(&mut TrustedToolboxes),
 ) -> Result<(), EffectError> {
-    let path = find_file(host)?;
+    let path = find_file(ground)?;
     // Two commands at once would otherwise both begin with the same list, and the second one would drop the first one's change.
     let _lock = lock_own_text(&path, "toolboxes-not-written")?;
-    let mut pins = read_pins(host)?;
+    let mut pins = read_pins(ground)?;
     change(&mut pins);
     let text = serde_json::to_string_pretty(&pins)
         .map_err(|error| EffectError::from_error(Cause::Internal, "toolboxes-not-written", &error))?;

@@ -30,13 +30,13 @@ fn task(check: Option<CheckOptions>, dry_run: bool) -> RunSpec {
 #[test]
 fn only_a_task_that_lands_unchecked_is_asked_about() {
     let (home, repo) = (tempfile::tempdir().unwrap(), TestRepo::new());
-    let host = host_in(home.path(), &repo);
+    let ground = host_in(home.path(), &repo);
     assert_eq!(
-        Runs::of(&host).person_mode(&task(None, false)),
+        Runs::of(&ground).person_mode(&task(None, false)),
         ConsentMode::EveryChange
     );
     assert_eq!(
-        Runs::of(&host).person_mode(&task(None, true)),
+        Runs::of(&ground).person_mode(&task(None, true)),
         ConsentMode::Person
     );
     let check = CheckOptions {
@@ -45,9 +45,9 @@ fn only_a_task_that_lands_unchecked_is_asked_about() {
         base: BaseRule::Require,
     };
     let checked = task(Some(check), false);
-    assert_eq!(Runs::of(&host).person_mode(&checked), ConsentMode::Person);
+    assert_eq!(Runs::of(&ground).person_mode(&checked), ConsentMode::Person);
     let undo = RunSpec::new(SessionOptions::default(), RunWork::Undo { run: None });
-    assert_eq!(Runs::of(&host).person_mode(&undo), ConsentMode::Person);
+    assert_eq!(Runs::of(&ground).person_mode(&undo), ConsentMode::Person);
     let again = RelandSpec {
         run: "@".to_owned(),
         again: false,
@@ -56,22 +56,22 @@ fn only_a_task_that_lands_unchecked_is_asked_about() {
         unchecked: false,
     };
     let land = RunSpec::new(SessionOptions::default(), RunWork::Recorded(again));
-    assert_eq!(Runs::of(&host).person_mode(&land), ConsentMode::Person);
+    assert_eq!(Runs::of(&ground).person_mode(&land), ConsentMode::Person);
 }
 
 #[test]
 fn a_habit_is_of_one_repository_and_of_the_users_own_file() {
     let home = tempfile::tempdir().unwrap();
     let (one, other) = (TestRepo::new(), TestRepo::new());
-    let (host, elsewhere) = (host_in(home.path(), &one), host_in(home.path(), &other));
+    let (ground, elsewhere) = (host_in(home.path(), &one), host_in(home.path(), &other));
     for yeses in 0..3 {
-        assert!(!Runs::of(&host).landing_habit().offers_always(), "{yeses}");
-        Runs::of(&host).note_landing_yes(false);
+        assert!(!Runs::of(&ground).landing_habit().offers_always(), "{yeses}");
+        Runs::of(&ground).note_landing_yes(false);
     }
-    assert!(Runs::of(&host).landing_habit().offers_always());
-    Runs::of(&host).note_landing_yes(true);
+    assert!(Runs::of(&ground).landing_habit().offers_always());
+    Runs::of(&ground).note_landing_yes(true);
     assert_eq!(
-        Runs::of(&host).person_mode(&task(None, false)),
+        Runs::of(&ground).person_mode(&task(None, false)),
         ConsentMode::Person
     );
     assert_eq!(Runs::of(&elsewhere).landing_habit(), LandingHabit::default());
@@ -85,7 +85,7 @@ fn a_habit_is_of_one_repository_and_of_the_users_own_file() {
     let folder = other.path().canonicalize().unwrap().join(".git");
     let earlier = serde_json::json!({ "version": 1, "repositories": { folder.to_str().unwrap(): { "yeses": 5, "always": true } } });
     write_file(&file, earlier.to_string());
-    assert!(Runs::of(&elsewhere).landing_habit().always && !Runs::of(&host).landing_habit().always);
+    assert!(Runs::of(&elsewhere).landing_habit().always && !Runs::of(&ground).landing_habit().always);
     Runs::of(&elsewhere).note_landing_yes(false);
     assert_eq!(Runs::of(&elsewhere).landing_habit().yeses, 6);
     assert!(
@@ -100,7 +100,7 @@ fn a_habit_is_of_one_repository_and_of_the_users_own_file() {
     write_file(&other.path().join(".agentos").join(FILE), &text);
     write_file(&file, "{");
     assert_eq!(
-        Runs::of(&host).person_mode(&task(None, false)),
+        Runs::of(&ground).person_mode(&task(None, false)),
         ConsentMode::EveryChange
     );
     assert_eq!(Runs::of(&elsewhere).landing_habit(), LandingHabit::default());

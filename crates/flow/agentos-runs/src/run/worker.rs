@@ -29,7 +29,7 @@ use agentos_providers::approver::{Approver, ConsentSource};
 /// # Errors
 /// If the run cannot begin.
 pub(super) fn run_to_end(
-    host: &Ground,
+    ground: &Ground,
     run: &RunId,
     spec: RunSpec,
     events: &EventSender,
@@ -39,23 +39,23 @@ pub(super) fn run_to_end(
     // Before anything is opened or asked: a missing text is a slip of the caller, whatever the state of the repository.
     blank::refuse_blank_text(&spec.work)?;
     let mut spec = spec;
-    let pool = pin_member(host, &mut spec.work)?;
+    let pool = pin_member(ground, &mut spec.work)?;
     if !calls_model(&spec.work) {
-        return do_work(host, run, (spec, None), events, stopping, answers);
+        return do_work(ground, run, (spec, None), events, stopping, answers);
     }
-    let collector = CallCollector::new(host.shared_observer());
-    let watched = host
+    let collector = CallCollector::new(ground.shared_observer());
+    let watched = ground
         .clone()
         .with_observer(Arc::clone(&collector) as Arc<dyn HostObserver>);
     let end = do_work(&watched, run, (spec, pool.as_ref()), events, stopping, answers);
     // Whatever the end is: a call that failed may have cost something too.
-    collector.record_run(host, run, pool.as_ref(), end.as_ref().err());
+    collector.record_run(ground, run, pool.as_ref(), end.as_ref().err());
     end
 }
 
 /// Chooses a member if the work names a pool, and puts it in the pool's place: policy then judges by the provider that is really asked.
 /// `None` if the work names no pool.
-fn pin_member(host: &Ground, work: &mut RunWork) -> Result<Option<RunPool>, EffectError> {
+fn pin_member(ground: &Ground, work: &mut RunWork) -> Result<Option<RunPool>, EffectError> {
     let (RunWork::Task(task) | RunWork::Question(task)) = work else {
         return Ok(None);
     };
@@ -65,7 +65,7 @@ fn pin_member(host: &Ground, work: &mut RunWork) -> Result<Option<RunPool>, Effe
         tools: usize::from(matches!(task.explore, ExploreMode::Always(_))),
         ..PoolQuery::default()
     };
-    let pool = RunPool::begin(host, &task.provider, query)?;
+    let pool = RunPool::begin(ground, &task.provider, query)?;
     if let Some(provider) = pool.as_ref().and_then(RunPool::provider) {
         task.provider = provider;
     }
@@ -96,7 +96,7 @@ fn calls_model(work: &RunWork) -> bool {
 /// # Errors
 /// If the run cannot begin.
 fn do_work(
-    host: &Ground,
+    ground: &Ground,
     run: &RunId,
     (spec, pool): (RunSpec, Option<&RunPool>),
     events: &EventSender,
@@ -111,21 +111,21 @@ fn do_work(
         ConsentMode::Later => ConsentSource::Later,
         ConsentMode::Queue => ConsentSource::Queue,
     };
-    let approver = Approver::new(host, source);
-    let mut session = open_session(host, &spec.session, approver, stopping.flag.clone(), run)?;
+    let approver = Approver::new(ground, source);
+    let mut session = open_session(ground, &spec.session, approver, stopping.flag.clone(), run)?;
     // One wish to stop ends every wait of the run, so the same future is handed through all of them.
     let mut cancel = stopping.cancel();
     let end = match spec.work {
         RunWork::Task(task) => {
-            let work = tasks::run_task(host, &mut session, run, &task, pool, events, &mut cancel);
+            let work = tasks::run_task(ground, &mut session, run, &task, pool, events, &mut cancel);
             runtime::block_on(work)??
         }
         RunWork::Question(task) => {
-            let work = tasks::ask_tool(host, &mut session, run, &task, events, &mut cancel);
+            let work = tasks::ask_tool(ground, &mut session, run, &task, events, &mut cancel);
             runtime::block_on(work)??
         }
         RunWork::Answer(answer) => {
-            mails::announce_author(host, &answer);
+            mails::announce_author(ground, &answer);
             runtime::block_on_local(tasks::land_answer(&mut session, run, &answer, &mut cancel))?
         }
         RunWork::Proposal(proposal) => {
@@ -138,12 +138,12 @@ fn do_work(
             revision,
         } => {
             let order = (request.as_str(), consent, revision);
-            let work = requests::approve_request(host, &mut session, run, order, &mut cancel);
+            let work = requests::approve_request(ground, &mut session, run, order, &mut cancel);
             runtime::block_on_local(work)??
         }
         RunWork::Recorded(order) => {
             let names_branch = spec.session.branch.is_some();
-            let work = reland::land_recorded(host, &mut session, run, &order, names_branch, &mut cancel);
+            let work = reland::land_recorded(ground, &mut session, run, &order, names_branch, &mut cancel);
             runtime::block_on_local(work)??
         }
         RunWork::Undo { run: named } => {
@@ -153,6 +153,6 @@ fn do_work(
         }
     };
     // Last: the checkpoint signs everything that the run recorded.
-    session.seal_run(host);
+    session.seal_run(ground);
     Ok(end)
 }

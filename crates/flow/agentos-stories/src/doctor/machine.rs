@@ -23,17 +23,17 @@ use agentos_providers::tools::Tools;
 /// # Errors
 /// If a profile folder cannot be read, or the system refuses to wait for providers.
 pub fn add_machine_checks(
-    host: &Ground,
+    ground: &Ground,
     repo: Option<&Repository>,
     is_offline: bool,
     checks: &mut Vec<DoctorCheck>,
 ) -> Result<(), EffectError> {
-    checks.push(check_keyring(host));
-    checks.push(check_signing_key(host));
+    checks.push(check_keyring(ground));
+    checks.push(check_signing_key(ground));
     checks.push(check_sandbox());
-    let tools = Tools::read(host, repo.and_then(|repo| repo.work_dir()))?;
-    checks.push(check_profiles(host, &tools));
-    checks.push(check_settings(host, &tools));
+    let tools = Tools::read(ground, repo.and_then(|repo| repo.work_dir()))?;
+    checks.push(check_profiles(ground, &tools));
+    checks.push(check_settings(ground, &tools));
     if is_offline {
         checks.push(DoctorCheck::skipped(
             "providers",
@@ -41,15 +41,15 @@ pub fn add_machine_checks(
         ));
     } else {
         let kinds: Vec<ProviderKind> = tools.profiled_names().map(ProviderKind::from).collect();
-        let found = health::check_providers(host, &tools, &kinds, &ProviderOverrides::default())?;
+        let found = health::check_providers(ground, &tools, &kinds, &ProviderOverrides::default())?;
         add_provider_checks(&found, checks);
     }
     Ok(())
 }
 
 /// Checks that the system's keyring answers.
-fn check_keyring(host: &Ground) -> DoctorCheck {
-    match keys::probe_keyring(host) {
+fn check_keyring(ground: &Ground) -> DoctorCheck {
+    match keys::probe_keyring(ground) {
         Keyring::Usable => DoctorCheck::fine("keyring", "the system's keyring answers"),
         // No keyring is the usual state of a server, so this is advice and not a failure.
         Keyring::None => DoctorCheck {
@@ -74,7 +74,7 @@ fn check_keyring(host: &Ground) -> DoctorCheck {
 }
 
 /// Checks that the ends of runs can be signed.
-fn check_signing_key(host: &Ground) -> DoctorCheck {
+fn check_signing_key(ground: &Ground) -> DoctorCheck {
     // Unsigned evidence is still chained and can be verified, so a missing key is not a failure.
     let unsigned = |code, details: String| DoctorCheck {
         fix: Some("open a keyring".to_owned()),
@@ -85,7 +85,7 @@ fn check_signing_key(host: &Ground) -> DoctorCheck {
             [NextStep::MakeSigningKey { in_file: true }],
         )
     };
-    match evidence_key::existing_key(host) {
+    match evidence_key::existing_key(ground) {
         Ok(Some(kept)) => DoctorCheck::fine(
             "evidence key",
             format!("{}, in the {}", kept.key.public().id(), kept.store),
@@ -167,9 +167,9 @@ fn check_sandbox() -> DoctorCheck {
 }
 
 /// Checks that every profile resolves, own ones included. A tool whose profile does not resolve cannot be used.
-fn check_profiles(host: &Ground, tools: &Tools) -> DoctorCheck {
+fn check_profiles(ground: &Ground, tools: &Tools) -> DoctorCheck {
     for name in tools.profiled_names() {
-        if let Err(error) = tools.resolve_profile(host, name, &ProviderOverrides::default()) {
+        if let Err(error) = tools.resolve_profile(ground, name, &ProviderOverrides::default()) {
             return failed_check("profiles", &error);
         }
     }
@@ -180,8 +180,8 @@ fn check_profiles(host: &Ground, tools: &Tools) -> DoctorCheck {
 }
 
 /// Checks that the settings can be read, and that their provider exists.
-fn check_settings(host: &Ground, tools: &Tools) -> DoctorCheck {
-    let settings = match Providers::of(host).read_settings() {
+fn check_settings(ground: &Ground, tools: &Tools) -> DoctorCheck {
+    let settings = match Providers::of(ground).read_settings() {
         Ok(settings) => settings,
         Err(error) => return failed_check("settings", &error),
     };

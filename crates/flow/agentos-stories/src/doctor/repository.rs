@@ -27,14 +27,14 @@ use agentos_ground::{commit_signing, evidence_key};
 const LITTLE_ROOM: u64 = 256 << 20;
 
 /// Opens the repository, which is the first check. `None` if there is none.
-pub fn open(host: &Ground, checks: &mut Vec<DoctorCheck>) -> Option<Repository> {
-    match repository::open(host) {
+pub fn open(ground: &Ground, checks: &mut Vec<DoctorCheck>) -> Option<Repository> {
+    match repository::open(ground) {
         Ok(repo) => {
             checks.push(DoctorCheck::fine("repository", status::repository_path(&repo)));
             Some(repo)
         }
         // Without `--repo`, nobody claimed that there is a repository, so this is no failure.
-        Err(error) if error.code == "not-a-repository" && host.named_repository().is_none() => {
+        Err(error) if error.code == "not-a-repository" && ground.named_repository().is_none() => {
             checks.push(DoctorCheck::skipped("repository", "not in a git repository"));
             None
         }
@@ -50,17 +50,17 @@ pub fn open(host: &Ground, checks: &mut Vec<DoctorCheck>) -> Option<Repository> 
 /// # Errors
 /// If the repository cannot be opened a second time.
 pub fn add_repository_checks(
-    host: &Ground,
+    ground: &Ground,
     repo: &Repository,
     checks: &mut Vec<DoctorCheck>,
 ) -> Result<(), EffectError> {
     checks.push(check_unfinished(repo));
-    checks.extend(report_leftovers(host, repo));
+    checks.extend(report_leftovers(ground, repo));
     checks.push(check_branch(repo));
-    checks.extend(check_identity(host, repo));
+    checks.extend(check_identity(ground, repo));
     // Opened a second time: reading the policy takes the repository as its own.
     checks.extend(hooks(repo));
-    checks.push(check_policy(host, repository::open(host)?));
+    checks.push(check_policy(ground, repository::open(ground)?));
     checks.extend(report_foreign_copies(repo));
     match Store::open(&repo.state_dir()) {
         Ok(store) => {
@@ -68,7 +68,7 @@ pub fn add_repository_checks(
             checks.push(check_writable(&store, room));
             checks.extend(check_disk(room));
             checks.push(check_clock(&store));
-            checks.push(verify_tape(host, repo, &store)?);
+            checks.push(verify_tape(ground, repo, &store)?);
         }
         Err(error) => checks.push(failed_check("evidence", &evidence_error(&error))),
     }
@@ -94,10 +94,10 @@ fn check_unfinished(repo: &Repository) -> DoctorCheck {
 }
 
 /// Reports folders of tools whose run has ended. `None` if there are none.
-fn report_leftovers(host: &Ground, repo: &Repository) -> Option<DoctorCheck> {
+fn report_leftovers(ground: &Ground, repo: &Repository) -> Option<DoctorCheck> {
     const NAME: &str = "tools' folders";
     let mut left = Vec::new();
-    for place in repo.run_places(host.environment().cache_dir().as_deref()) {
+    for place in repo.run_places(ground.environment().cache_dir().as_deref()) {
         match find_leftovers(&place) {
             Ok(found) => left.extend(found),
             Err(error) => {
@@ -162,8 +162,8 @@ fn check_branch(repo: &Repository) -> DoctorCheck {
 }
 
 /// Checks that commits have an author, and can be signed if they are to be.
-fn check_identity(host: &Ground, repo: &Repository) -> Vec<DoctorCheck> {
-    let by = match repo.authorship(&host.environment().git_identity()) {
+fn check_identity(ground: &Ground, repo: &Repository) -> Vec<DoctorCheck> {
+    let by = match repo.authorship(&ground.environment().git_identity()) {
         Ok(by) => by,
         Err(error) => return vec![failed_check("identity", &repo_error(&error))],
     };
@@ -176,7 +176,7 @@ fn check_identity(host: &Ground, repo: &Repository) -> Vec<DoctorCheck> {
     let signing = match commit_signing::read_signing(
         repo,
         &by.committer,
-        &commit_signing::signing_environment(host, repo),
+        &commit_signing::signing_environment(ground, repo),
     ) {
         Ok(wish) => match (wish.commit_signer(), wish.unsigned_note()) {
             (Some(_), _) => DoctorCheck::fine(
@@ -210,8 +210,8 @@ fn hooks(repo: &Repository) -> Option<DoctorCheck> {
 }
 
 /// Checks that the rules can be read.
-fn check_policy(host: &Ground, repo: Repository) -> DoctorCheck {
-    let found = status::of_policy(host, repo);
+fn check_policy(ground: &Ground, repo: Repository) -> DoctorCheck {
+    let found = status::of_policy(ground, repo);
     match found.obstacle {
         Some(obstacle) => {
             let mut error = EffectError::new(Cause::Policy, &obstacle.code, obstacle.message);
@@ -312,7 +312,7 @@ fn check_clock(store: &Store) -> DoctorCheck {
 }
 
 /// Verifies the evidence.
-fn verify_tape(host: &Ground, repo: &Repository, store: &Store) -> Result<DoctorCheck, EffectError> {
+fn verify_tape(ground: &Ground, repo: &Repository, store: &Store) -> Result<DoctorCheck, EffectError> {
     // The first run makes the folder. Verifying before would report a missing tape.
     if !store.dir().is_dir() {
         return Ok(DoctorCheck::fine("evidence", "there are no runs yet"));
@@ -320,7 +320,7 @@ fn verify_tape(host: &Ground, repo: &Repository, store: &Store) -> Result<Doctor
     let history = History::read(repo)?;
     let checks = VerifyChecks {
         history: Some(&history),
-        keys: evidence_key::read_trusted_keys(host)?
+        keys: evidence_key::read_trusted_keys(ground)?
             .iter()
             .map(|known| known.key)
             .collect(),

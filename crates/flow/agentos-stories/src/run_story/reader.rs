@@ -34,8 +34,8 @@ pub(super) struct StoryReader {
 }
 
 impl StoryReader {
-    pub(super) fn open(host: &Ground, reference: Option<&str>) -> Result<Self, EffectError> {
-        let store = open_store(host)?;
+    pub(super) fn open(ground: &Ground, reference: Option<&str>) -> Result<Self, EffectError> {
+        let store = open_store(ground)?;
         let summary = match reference {
             Some(reference) => find_summary(&store, reference, None)?,
             None => newest_run(&store)?,

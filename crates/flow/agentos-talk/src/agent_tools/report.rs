@@ -129,7 +129,7 @@ pub struct EvidenceReport {
 }
 
 /// Answers a call of a tool that conversations do not have.
-pub(super) fn answer_own(host: &Ground, own: &Proposer, call: &ToolCall) -> AgentAnswer {
+pub(super) fn answer_own(ground: &Ground, own: &Proposer, call: &ToolCall) -> AgentAnswer {
     let text = |name: &str| {
         call.arguments
             .get(name)
@@ -137,15 +137,15 @@ pub(super) fn answer_own(host: &Ground, own: &Proposer, call: &ToolCall) -> Agen
             .unwrap_or_default()
     };
     let answer = match call.name.as_str() {
-        "proposal_status" => read_proposal(host, own, text("proposal")).map(|report| report.to_answer()),
-        "proposal_withdraw" => withdraw_proposal(host, own, text("proposal")),
+        "proposal_status" => read_proposal(ground, own, text("proposal")).map(|report| report.to_answer()),
+        "proposal_withdraw" => withdraw_proposal(ground, own, text("proposal")),
         "list_runs" => {
             let limit = call.arguments.get("limit").and_then(Value::as_u64);
-            list_runs(host, own, limit.unwrap_or(USUAL_RUNS))
+            list_runs(ground, own, limit.unwrap_or(USUAL_RUNS))
         }
-        "show_run" => show_run(host, own, text("run")),
-        "explain_policy" => explain_policy(host, &call.arguments),
-        "verify_evidence" => verify_evidence(host),
+        "show_run" => show_run(ground, own, text("run")),
+        "explain_policy" => explain_policy(ground, &call.arguments),
+        "verify_evidence" => verify_evidence(ground),
         other => {
             let reason = format!("There is no tool `{other}`.");
             Ok(AgentAnswer::from_failure("unknown-tool", reason))
@@ -162,14 +162,14 @@ pub(super) fn answer_own(host: &Ground, own: &Proposer, call: &ToolCall) -> Agen
     })
 }
 
-fn withdraw_proposal(host: &Ground, own: &Proposer, reference: &str) -> Result<AgentAnswer, EffectError> {
+fn withdraw_proposal(ground: &Ground, own: &Proposer, reference: &str) -> Result<AgentAnswer, EffectError> {
     // Refuses the proposal of another agent before anything is closed.
-    let report = read_proposal(host, own, reference)?;
+    let report = read_proposal(ground, own, reference)?;
     let is_uncertain = report.state == ProposalState::Waiting
-        && is_about_withheld(&Stories::of(host).run_story(Some(reference))?.run);
-    let withdrawn = Runs::of(host).withdraw_request(reference, AGENT_PROVIDER);
+        && is_about_withheld(&Stories::of(ground).run_story(Some(reference))?.run);
+    let withdrawn = Runs::of(ground).withdraw_request(reference, AGENT_PROVIDER);
     if !is_uncertain {
-        return Ok(read_proposal(host, own, &withdrawn?)?.to_answer());
+        return Ok(read_proposal(ground, own, &withdrawn?)?.to_answer());
     }
     // Not every change of a withheld file has a request, and that there is one would show that policy does not deny the change. So the
     // answer is the same if there was no open request, and a later report does not state whether there was.
@@ -211,11 +211,11 @@ fn answer_with(text: String, data: &impl Serialize) -> AgentAnswer {
 /// # Errors
 /// If no one run fits, it is no proposal of this agent, or its records cannot be read.
 pub(super) fn read_proposal(
-    host: &Ground,
+    ground: &Ground,
     own: &Proposer,
     reference: &str,
 ) -> Result<ProposalReport, EffectError> {
-    let story = Stories::of(host).run_story(Some(reference))?;
+    let story = Stories::of(ground).run_story(Some(reference))?;
     let run = story.run;
     if !is_own(&run, own) {
         return Err(usage_error(format!(
@@ -226,7 +226,7 @@ pub(super) fn read_proposal(
     if is_about_withheld(&run) && run.result.commit.is_none() {
         return Ok(report_withheld(run));
     }
-    let requests = Runs::of(host).all_requests()?;
+    let requests = Runs::of(ground).all_requests()?;
     let request = requests.into_iter().find(|request| request.run == run.run);
     let is_withdrawn = request.as_ref().and_then(|request| request.void.as_deref()) == Some("withdrawn");
     let state = if is_withdrawn {
@@ -361,11 +361,11 @@ fn cover_decision(mut decision: StoryDecision) -> StoryDecision {
     decision
 }
 
-fn list_runs(host: &Ground, own: &Proposer, limit: u64) -> Result<AgentAnswer, EffectError> {
+fn list_runs(ground: &Ground, own: &Proposer, limit: u64) -> Result<AgentAnswer, EffectError> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut read = limit;
     let runs = loop {
-        let log = Stories::of(host).run_log(&LogFilter::default(), read)?;
+        let log = Stories::of(ground).run_log(&LogFilter::default(), read)?;
         let mut runs = log.runs;
         runs.retain(|run| !closes_request(run));
         // Before the limit: a shorter list would show that a run is left out.
@@ -382,8 +382,8 @@ fn list_runs(host: &Ground, own: &Proposer, limit: u64) -> Result<AgentAnswer, E
     Ok(text_answer(write_json(&runs)))
 }
 
-fn show_run(host: &Ground, own: &Proposer, reference: &str) -> Result<AgentAnswer, EffectError> {
-    let story = Stories::of(host).run_story(Some(reference))?;
+fn show_run(ground: &Ground, own: &Proposer, reference: &str) -> Result<AgentAnswer, EffectError> {
+    let story = Stories::of(ground).run_story(Some(reference))?;
     let is_hidden = is_about_withheld(&story.run);
     let refusal = story.refusal.filter(|_| !is_hidden && !has_waited(&story.run));
     let decision = story.decision.filter(|_| !is_hidden).map(cover_decision);
@@ -400,7 +400,7 @@ fn show_run(host: &Ground, own: &Proposer, reference: &str) -> Result<AgentAnswe
     Ok(text_answer(write_json(&shown)))
 }
 
-fn explain_policy(host: &Ground, arguments: &Value) -> Result<AgentAnswer, EffectError> {
+fn explain_policy(ground: &Ground, arguments: &Value) -> Result<AgentAnswer, EffectError> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let subject = match (text("path"), text("answer")) {
         (Some(path), None) => JudgeSubject::Reading(path.to_owned()),
@@ -409,7 +409,7 @@ fn explain_policy(host: &Ground, arguments: &Value) -> Result<AgentAnswer, Effec
             return Err(usage_error("name either a path or an answer"));
         }
     };
-    let judged = Runs::of(host).judge_subject(&JudgeSpec {
+    let judged = Runs::of(ground).judge_subject(&JudgeSpec {
         subject: Some(subject),
         provider: AGENT_PROVIDER.to_owned(),
         is_cloud: true,
@@ -451,8 +451,8 @@ fn answer_withheld(why: String) -> AgentAnswer {
     answer_with(write_json(&report), &report)
 }
 
-fn verify_evidence(host: &Ground) -> Result<AgentAnswer, EffectError> {
-    let verified = Stories::of(host).verify_evidence(&VerifySpec::default())?;
+fn verify_evidence(ground: &Ground) -> Result<AgentAnswer, EffectError> {
+    let verified = Stories::of(ground).verify_evidence(&VerifySpec::default())?;
     let report = EvidenceReport {
         ok: verified.ok,
         records: verified.records,

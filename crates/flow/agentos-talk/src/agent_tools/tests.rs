@@ -39,13 +39,13 @@ fn ask_about(repo: &TestRepo, calls: &[(&str, Value)]) -> (Vec<String>, usize) {
     ];
     let vars = who.into_iter().chain(more);
     let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let host = Ground::new(Environment::new(vars, repo.path().to_owned()));
+    let ground = Ground::new(Environment::new(vars, repo.path().to_owned()));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let tools = AgentTools::new(&host, AgentToolsSpec::default());
+        let tools = AgentTools::new(&ground, AgentToolsSpec::default());
         let mut proposal: Option<(String, String)> = None;
         let mut answers = Vec::new();
         for (name, arguments) in calls {
@@ -71,7 +71,7 @@ fn ask_about(repo: &TestRepo, calls: &[(&str, Value)]) -> (Vec<String>, usize) {
             }
             answers.push(hide_times(&text));
         }
-        (answers, Runs::of(&host).open_requests().unwrap().len())
+        (answers, Runs::of(&ground).open_requests().unwrap().len())
     })
 }
 

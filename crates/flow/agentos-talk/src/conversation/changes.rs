@@ -56,13 +56,13 @@ impl Conversation {
     pub async fn compress(&mut self, spec: SummarySpec<'_>) -> Result<SummaryEnd, EffectError> {
         let turn = clock::new_run();
         let mut cancel = spec.cancel;
-        let prepared = model::prepare_model(&self.host, &spec.provider, &self.processes, &mut cancel);
+        let prepared = model::prepare_model(&self.ground, &spec.provider, &self.processes, &mut cancel);
         let parts = prepared.await?;
         if parts.is_of_repository() {
             self.require_same_place(parts.facts())?;
         }
         self.require_readable_history(parts.facts(), &[])?;
-        let meter = parts.open_meter(&self.host, self.state.key())?;
+        let meter = parts.open_meter(&self.ground, self.state.key())?;
         let order = TurnOrder {
             turn,
             source: TurnSource::Session,

@@ -48,15 +48,15 @@ impl Conversation {
         let Some(from) = last.map(|author| author.provider.clone()) else {
             return Ok(None);
         };
-        let tools = read_tools(&self.host)?;
+        let tools = read_tools(&self.ground)?;
         let to = choice.provider.name().to_owned();
-        let members = list_members(&self.host, &tools, &to)?;
+        let members = list_members(&self.ground, &tools, &to)?;
         if members.contains(&from) {
             return Ok(None);
         }
         // What is not known counts against the switch: the earlier provider as local, the next one as a cloud.
-        let was_local = find_mode(&self.host, &tools, &from) != Some(ExecutionMode::Cloud);
-        let is_cloud = |name: &String| find_mode(&self.host, &tools, name) != Some(ExecutionMode::Local);
+        let was_local = find_mode(&self.ground, &tools, &from) != Some(ExecutionMode::Cloud);
+        let is_cloud = |name: &String| find_mode(&self.ground, &tools, name) != Some(ExecutionMode::Local);
         Ok(Some(DefaultSwitch {
             is_to_cloud: was_local && members.iter().any(is_cloud),
             from,
@@ -84,14 +84,14 @@ impl Conversation {
             );
         }
         let message = format!("your default is `{to}` now: it answers, and not `{from}`");
-        self.host.notify(Notice::new("default-changed", message));
+        self.ground.notify(Notice::new("default-changed", message));
         Ok(())
     }
 }
 
 /// Returns the providers of a pool's members, or the provider itself.
-fn list_members(host: &Ground, tools: &Tools, name: &str) -> Result<Vec<String>, EffectError> {
-    let members = pools::list_providers(host, tools, name)?;
+fn list_members(ground: &Ground, tools: &Tools, name: &str) -> Result<Vec<String>, EffectError> {
+    let members = pools::list_providers(ground, tools, name)?;
     Ok(match members {
         Some(kinds) => kinds.iter().map(|kind| kind.name().to_owned()).collect(),
         None => vec![name.to_owned()],
@@ -99,7 +99,7 @@ fn list_members(host: &Ground, tools: &Tools, name: &str) -> Result<Vec<String>,
 }
 
 /// Returns where a provider computes. `None` if there is no such profile any more.
-fn find_mode(host: &Ground, tools: &Tools, name: &str) -> Option<ExecutionMode> {
-    let resolved = tools.resolve_profile(host, name, &ProviderOverrides::default());
+fn find_mode(ground: &Ground, tools: &Tools, name: &str) -> Option<ExecutionMode> {
+    let resolved = tools.resolve_profile(ground, name, &ProviderOverrides::default());
     resolved.ok().map(|resolved| resolved.profile.execution_mode())
 }

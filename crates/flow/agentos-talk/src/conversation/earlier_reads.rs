@@ -57,8 +57,8 @@ impl Conversation {
     /// # Errors
     /// Fails if the provider is unknown, or a repository cannot be read.
     pub fn list_withheld(&self, choice: &ProviderChoice) -> Result<Option<WithheldReads>, EffectError> {
-        let tools = read_tools(&self.host)?;
-        let resolved = tools.resolve_profile(&self.host, choice.provider.name(), &choice.overrides)?;
+        let tools = read_tools(&self.ground)?;
+        let resolved = tools.resolve_profile(&self.ground, choice.provider.name(), &choice.overrides)?;
         self.find_withheld(&ModelFacts::of_profile(&resolved.profile), &[])
     }
 
@@ -123,7 +123,7 @@ impl Conversation {
     ) -> Result<Option<WithheldReads>, EffectError> {
         let store = LedgerTranscript::new(&self.ledger);
         let readers: Vec<ModelFacts> = std::iter::once(model).chain(receivers).cloned().collect();
-        find_withheld(&self.host, &self.state, &store, &readers)
+        find_withheld(&self.ground, &self.state, &store, &readers)
     }
 }
 
@@ -133,12 +133,12 @@ impl Conversation {
 /// # Errors
 /// Fails if a text of the session, or a repository, cannot be read.
 pub fn find_withheld(
-    host: &Ground,
+    ground: &Ground,
     state: &SessionState,
     store: &dyn TranscriptStore,
     readers: &[ModelFacts],
 ) -> Result<Option<WithheldReads>, EffectError> {
-    let judge = ReadJudge::new(host, readers, state.leaves());
+    let judge = ReadJudge::new(ground, readers, state.leaves());
     if let Some(withheld) = find_unrecorded(state, store, &judge)? {
         return Ok(Some(withheld));
     }

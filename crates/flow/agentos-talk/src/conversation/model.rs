@@ -54,7 +54,7 @@ impl ModelParts {
     ///
     /// # Errors
     /// If the budgets cannot be read.
-    pub fn open_meter(&self, host: &Ground, session: &SessionKey) -> Result<BudgetMeter, EffectError> {
+    pub fn open_meter(&self, ground: &Ground, session: &SessionKey) -> Result<BudgetMeter, EffectError> {
         let model = GuardedModel {
             session: Some(session.to_string()),
             provider: self.facts.provider.clone(),
@@ -63,7 +63,7 @@ impl ModelParts {
             price: self.price.clone(),
             window: self.bounding_window,
         };
-        BudgetGuard::open(host, model).map(BudgetMeter::for_turns)
+        BudgetGuard::open(ground, model).map(BudgetMeter::for_turns)
     }
 
     /// Returns the model as policy judges by it.
@@ -72,9 +72,9 @@ impl ModelParts {
     }
 
     /// Returns the memory of the model's window.
-    pub fn remembered_window<'a>(&self, host: &'a Ground) -> RememberedWindow<'a> {
+    pub fn remembered_window<'a>(&self, ground: &'a Ground) -> RememberedWindow<'a> {
         RememberedWindow {
-            host,
+            ground,
             provider: self.facts.provider.clone(),
             address: self.address.clone(),
             model: self.requested.clone(),
@@ -106,20 +106,20 @@ impl ModelParts {
 /// # Errors
 /// If the provider is not a server, or its profile is invalid.
 pub async fn prepare_model(
-    host: &Ground,
+    ground: &Ground,
     choice: &ProviderChoice,
     processes: &ModelProcesses,
     cancel: &mut BoxFuture<'_, ()>,
 ) -> Result<ModelParts, EffectError> {
-    let tools = read_tools(host)?;
+    let tools = read_tools(ground)?;
     let name = server_name(&tools, &choice.provider)?;
-    let resolved = tools.resolve_profile(host, name, &choice.overrides)?;
+    let resolved = tools.resolve_profile(ground, name, &choice.overrides)?;
     require_server(name, &resolved.profile)?;
-    let mut tool = make_server_tool(host, &resolved)?;
+    let mut tool = make_server_tool(ground, &resolved)?;
     let (first_request, window, is_cancelled) = tokio::select! {
         biased;
         () = &mut *cancel => (None, None, true),
-        (first, window, price) = ask_server(host, &tool, &resolved) => {
+        (first, window, price) = ask_server(ground, &tool, &resolved) => {
             tool.price = price;
             (first, window, false)
         }
@@ -131,8 +131,14 @@ pub async fn prepare_model(
     let window = measure_window(window);
     let hosting = tool.hosting.take();
     let hosting = hosting.ok_or_else(|| usage_error(format!("`{name}` is not a model behind a server")))?;
-    let model = confine_model(host, hosting, models_folder(host)?, processes, &mut tool.notices)?;
-    tool.notices.into_iter().for_each(|notice| host.notify(notice));
+    let model = confine_model(
+        ground,
+        hosting,
+        models_folder(ground)?,
+        processes,
+        &mut tool.notices,
+    )?;
+    tool.notices.into_iter().for_each(|notice| ground.notify(notice));
     Ok(ModelParts {
         model,
         _first_request: first_request,
@@ -151,12 +157,12 @@ pub async fn prepare_model(
 
 /// Waits until the first request to a model that is not loaded may be sent, and finds the window and the prices.
 async fn ask_server(
-    host: &Ground,
+    ground: &Ground,
     tool: &Tool,
     resolved: &ResolvedProfile,
 ) -> (Option<LedgerLock>, Option<ModelWindow>, TokenPrices) {
     let price = prove_prices(tool.price.clone(), &resolved.profile).await;
-    let look = await_first_request(host, tool).await;
+    let look = await_first_request(ground, tool).await;
     let window = find_window(tool, look.loaded_window);
     // A turn assumes less than a run, so the window that a refusal gave a run could be larger than a turn would use without it.
     let may_raise = look.loaded_window.is_none() && sourced_window(resolved).is_none();

@@ -27,7 +27,7 @@ impl Conversation {
         let mut settings = self.state.settings().clone();
         let added = names.iter().filter(|name| !settings.toolboxes.contains(name));
         // Not the others: one that is trusted no more is left out of turns, and must not keep the user from the rest.
-        Providers::of(&self.host).require_trusted(&added.cloned().collect::<Vec<_>>())?;
+        Providers::of(&self.ground).require_trusted(&added.cloned().collect::<Vec<_>>())?;
         settings.toolboxes = names;
         self.change_settings(settings)
     }
@@ -60,7 +60,7 @@ impl Conversation {
             proposals: Some(Arc::new(ConsentedProposals(ConsentMode::Later))),
             conversation: self.key().to_string(),
         };
-        let tools = RepositoryTools::new(&self.host, spec);
+        let tools = RepositoryTools::new(&self.ground, spec);
         self.repository_tools = Some((author.clone(), tools.clone()));
         Some(tools)
     }
@@ -69,20 +69,20 @@ impl Conversation {
     /// files are the same.
     async fn open_toolboxes(&mut self) -> OpenToolboxes {
         let names = self.state.settings().toolboxes.clone();
-        let now = ToolboxStates::read(&self.host, &names);
+        let now = ToolboxStates::read(&self.ground, &names);
         let known = self.toolboxes.take();
         let known = known.filter(|(known, toolboxes)| *known == now && !toolboxes.have_changed());
         let toolboxes = match known {
             Some((_, toolboxes)) => toolboxes,
             None => {
                 self.is_network_reported = false;
-                OpenToolboxes::open(&self.host, &names).await
+                OpenToolboxes::open(&self.ground, &names).await
             }
         };
         // Either may be chosen first: the toolbox, or the right to read the repository.
         let reads = self.state.settings().repository.is_some();
         if reads && !self.is_network_reported {
-            toolboxes.warn_of_network(&self.host);
+            toolboxes.warn_of_network(&self.ground);
         }
         self.is_network_reported = reads;
         self.toolboxes = Some((now, toolboxes.clone()));

@@ -53,13 +53,13 @@ impl Conversation {
             tools: usize::from(self.state.settings().repository.is_some()),
             ..PoolQuery::default()
         };
-        let mut pool = PoolTurn::begin(&self.host, &spec_provider, query)?;
+        let mut pool = PoolTurn::begin(&self.ground, &spec_provider, query)?;
         if let Some(pool) = &mut pool {
             pool.add_history(self.count_history_chars()?);
         }
         loop {
             let pinned = match &mut pool {
-                Some(pool) => pool.choose_next(&self.host)?,
+                Some(pool) => pool.choose_next(&self.ground)?,
                 None => None,
             };
             let has_other = pinned.as_ref().is_some_and(|pinned| pinned.has_other);
@@ -85,7 +85,7 @@ impl Conversation {
             let (Some(pool), Some(pinned)) = (&mut pool, pinned) else {
                 return Ok(finished);
             };
-            if !pool.passes_on(&self.host, &pinned, &finished) {
+            if !pool.passes_on(&self.ground, &pinned, &finished) {
                 return Ok(finished);
             }
         }
@@ -106,7 +106,7 @@ impl Conversation {
     }
 
     fn pause_monitor(&self, is_paused: bool) {
-        if let Some(monitor) = self.host.monitor() {
+        if let Some(monitor) = self.ground.monitor() {
             monitor.set_paused(is_paused);
         }
     }
@@ -119,7 +119,7 @@ impl Conversation {
         cancel: &mut BoxFuture<'_, ()>,
     ) -> Result<FinishedTurn, EffectError> {
         let turn = clock::new_run();
-        let prepared = model::prepare_model(&self.host, attempt.provider, &self.processes, cancel);
+        let prepared = model::prepare_model(&self.ground, attempt.provider, &self.processes, cancel);
         let parts = prepared.await?;
         if parts.is_of_repository() {
             self.require_same_place(parts.facts())?;
@@ -133,7 +133,7 @@ impl Conversation {
             };
             self.change_settings(settings)?;
         }
-        let meter = parts.open_meter(&self.host, self.state.key())?;
+        let meter = parts.open_meter(&self.ground, self.state.key())?;
         let order = TurnOrder {
             turn,
             source: TurnSource::Session,
@@ -163,7 +163,7 @@ impl Conversation {
         };
         let ended = run_turn(&mut self.state, order, ports).await;
         if let Ok(Some(tokens)) = ended.as_ref().map(|turn| turn.learned_window) {
-            parts.remembered_window(&self.host).remember(tokens);
+            parts.remembered_window(&self.ground).remember(tokens);
         }
         tools.toolboxes.end_idle();
         ended.map_err(word_store)

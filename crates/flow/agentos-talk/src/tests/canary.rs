@@ -387,25 +387,25 @@ impl<'w> World<'w> {
         let tools = self.tools(repo, &reader("near", 8080, ExecutionMode::Local), &[]);
         let answer = format!("Create `{path}`:\n\n```\n{text}```\n");
         let arguments = json!({ "answer": answer, "message": "Copy" });
-        let host = self.host(repo);
-        let waiting = |host: &Ground| -> BTreeSet<String> {
-            let requests = Runs::of(host).open_requests().unwrap().into_iter();
+        let ground = self.host(repo);
+        let waiting = |ground: &Ground| -> BTreeSet<String> {
+            let requests = Runs::of(ground).open_requests().unwrap().into_iter();
             requests.map(|request| request.run).collect()
         };
-        let before = waiting(&host);
+        let before = waiting(&ground);
         let said = call_tool(&tools, "propose_change", arguments).text;
         self.steps.push(said);
         let consent = match self.left_out {
             LeftOut::Kept => ApprovalMode::NamedRelease,
             _ => ApprovalMode::Named,
         };
-        for request in waiting(&host).difference(&before) {
+        for request in waiting(&ground).difference(&before) {
             let work = RunWork::Approval {
                 request: request.clone(),
                 consent: consent.clone(),
                 revision: None,
             };
-            let outcome = run_work(&host, work);
+            let outcome = run_work(&ground, work);
             self.steps.push(format!("{outcome:?}"));
         }
     }

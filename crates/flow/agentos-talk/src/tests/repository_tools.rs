@@ -44,7 +44,7 @@ fn make_repository() -> TestRepo {
     repo
 }
 
-/// Makes the host of a person with a name.
+/// Makes the ground of a person with a name.
 pub(crate) fn make_host(repo: &TestRepo) -> Ground {
     let home = repo.outside().to_str().unwrap().to_owned();
     let names = [
@@ -116,7 +116,7 @@ fn approve_named(run: &RunId) -> RunWork {
 }
 
 /// Does the work of a run for a person who consents. `None` if the run cannot begin.
-pub(crate) fn run_work(host: &Ground, work: RunWork) -> Option<Outcome> {
+pub(crate) fn run_work(ground: &Ground, work: RunWork) -> Option<Outcome> {
     let consent = ConsentMode::Beforehand {
         who: "dana".to_owned(),
         how: "test".to_owned(),
@@ -125,7 +125,7 @@ pub(crate) fn run_work(host: &Ground, work: RunWork) -> Option<Outcome> {
         consent,
         ..RunSpec::new(SessionOptions::default(), work)
     };
-    let (run, _) = Runs::of(host).prepare_run(order);
+    let (run, _) = Runs::of(ground).prepare_run(order);
     run.finish(Arc::new(SilentObserver)).ok()?.into_outcome()
 }
 

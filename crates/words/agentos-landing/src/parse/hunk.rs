@@ -175,7 +175,7 @@ impl LineCursor<'_, '_> {
         hunk
     }
 
-    /// Returns the end of the body that begins at the self by structure, and by the stated counts. The second is `None` if
+    /// Returns the end of the body that begins here, by structure, and by the stated counts. The second is `None` if
     /// the counts are not reached.
     pub(super) fn body_extent(
         &self,

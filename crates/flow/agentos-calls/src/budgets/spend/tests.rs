@@ -13,7 +13,7 @@ use agentos_ground::environment::Environment;
 /// A home with budgets, and a model whose tokens cost a dollar for a million.
 struct BudgetHome {
     _folder: TempDir,
-    host: Ground,
+    ground: Ground,
     window: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ impl BudgetHome {
     fn with_budgets(amounts: &[&str]) -> Self {
         let folder = TempDir::new().unwrap();
         let home = [("HOME".to_owned(), folder.path().display().to_string())];
-        let host = Ground::new(Environment::new(home, folder.path().to_owned()));
+        let ground = Ground::new(Environment::new(home, folder.path().to_owned()));
         let limits = amounts.iter().map(|amount| {
             let (amount, period) = parse_amount(&format!("{amount}/month")).unwrap();
             BudgetLimit {
@@ -32,10 +32,10 @@ impl BudgetHome {
                 each: None,
             }
         });
-        Calls::of(&host).put_budgets(limits.collect()).unwrap();
+        Calls::of(&ground).put_budgets(limits.collect()).unwrap();
         Self {
             _folder: folder,
-            host,
+            ground,
             window: None,
         }
     }
@@ -50,13 +50,13 @@ impl BudgetHome {
             price,
             window: self.window,
         };
-        let guard = BudgetGuard::open(&self.host, model).unwrap();
+        let guard = BudgetGuard::open(&self.ground, model).unwrap();
         CallSpend::new(guard.map(Arc::new))
     }
 
     /// Returns what each budget has as spent and as reserved.
     fn sums(&self) -> Vec<String> {
-        let report = Calls::of(&self.host).budget_report().unwrap();
+        let report = Calls::of(&self.ground).budget_report().unwrap();
         let rows = report.budgets.into_iter().map(|row| match row.spent_usd {
             Some(spent) => format!("${spent} ${}", row.reserved_usd.unwrap_or_default()),
             None => format!(

@@ -32,8 +32,8 @@ fn record() -> TurnRecord {
 #[test]
 fn turns_of_many_threads_are_each_on_the_tape_with_their_end() {
     let home = tempfile::tempdir().unwrap();
-    let host = host_in(home.path());
-    let writer = LedgerWriter::start(&host).unwrap();
+    let ground = host_in(home.path());
+    let writer = LedgerWriter::start(&ground).unwrap();
     let send = || {
         let sent: Vec<_> = (0..25)
             .map(|_| {
@@ -58,7 +58,7 @@ fn turns_of_many_threads_are_each_on_the_tape_with_their_end() {
     drop(writer.send_turn(&unheard, record()));
     turns.push(unheard.to_string());
     drop(writer);
-    let tape = Ledger::open(&host).unwrap();
+    let tape = Ledger::open(&ground).unwrap();
     let kinds_of = |turn: &str| {
         let records = tape.tape().run(turn).unwrap();
         records.into_iter().map(|record| record.kind).collect::<Vec<_>>()
@@ -78,8 +78,8 @@ fn turns_of_many_threads_are_each_on_the_tape_with_their_end() {
 #[test]
 fn each_turn_of_a_group_hears_that_it_is_not_durable() {
     let home = tempfile::tempdir().unwrap();
-    let host = host_in(home.path());
-    let writer = LedgerWriter::start(&host).unwrap();
+    let ground = host_in(home.path());
+    let writer = LedgerWriter::start(&ground).unwrap();
     let folder = home.path().join(".local/state/agentos/ledger");
     // In the place of the tape is a folder now, in which nothing can be written.
     write_file(&folder.join("tape.jsonl/x"), "");

@@ -32,7 +32,7 @@ fn make_reads(count: usize) -> (ReadFixture, Vec<RepositoryReads>) {
         fixture.repo.write(&path(at), text);
     }
     fixture.repo.commit_all("Files");
-    let port = open_port(&fixture.host, &SessionOptions::default()).unwrap();
+    let port = open_port(&fixture.ground, &SessionOptions::default()).unwrap();
     fixture.reads.commit = port.target().unwrap().base_commit;
     let listed = fixture.repo.git(&["ls-tree", "-r", "HEAD"]);
     let ids: BTreeMap<&str, &str> = listed
@@ -83,9 +83,11 @@ fn the_reads_of_a_long_session_are_decided_again() {
             ("another local model", other.clone(), 0),
             ("a model of a cloud", far(), private),
         ] {
-            let judge = |host: &Ground| {
+            let judge = |ground: &Ground| {
                 let began = processor_time();
-                let found = ReadJudge::new(host, [&model], &[]).list_withheld(&reads).unwrap();
+                let found = ReadJudge::new(ground, [&model], &[])
+                    .list_withheld(&reads)
+                    .unwrap();
                 let took = began
                     .zip(processor_time())
                     .map_or(f64::NAN, |(began, ended)| ended - began);
@@ -95,9 +97,9 @@ fn the_reads_of_a_long_session_are_decided_again() {
             let (mut first, mut later) = (f64::INFINITY, f64::INFINITY);
             for _ in 0..ROUNDS {
                 // A host of its own knows no answers yet, as in a process that has just been started.
-                let host = Ground::new(fixture.host.environment().clone());
-                first = first.min(judge(&host));
-                later = later.min(judge(&host));
+                let ground = Ground::new(fixture.ground.environment().clone());
+                first = first.min(judge(&ground));
+                later = later.min(judge(&ground));
             }
             println!(
                 "{count} reads, {base}, {what}: {first:.2} ms of processor time in the first turn, {later:.2} ms later"

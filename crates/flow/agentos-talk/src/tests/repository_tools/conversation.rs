@@ -201,10 +201,10 @@ fn a_conversation_reads_proposes_corrects_and_lands_only_with_a_person() {
         (before.trim(), "")
     );
     // The refused proposal left no request, and the other one lands when a person says so.
-    let host = make_host(&repo);
-    assert!(!run_work(&host, approve_named(refused)).is_some_and(|outcome| outcome.is_done()));
-    assert!(run_work(&host, approve_named(open)).is_some_and(|outcome| outcome.is_done()));
+    let ground = make_host(&repo);
+    assert!(!run_work(&ground, approve_named(refused)).is_some_and(|outcome| outcome.is_done()));
+    assert!(run_work(&ground, approve_named(open)).is_some_and(|outcome| outcome.is_done()));
     assert!(repo.git(&["show", "HEAD:src/a.rs"]).contains("fn four"));
-    assert!(run_work(&host, RunWork::Undo { run: None }).is_some_and(|outcome| outcome.is_done()));
+    assert!(run_work(&ground, RunWork::Undo { run: None }).is_some_and(|outcome| outcome.is_done()));
     assert!(!repo.git(&["show", "HEAD:src/a.rs"]).contains("fn four"));
 }

@@ -146,9 +146,11 @@ fn cut_at_gaps(target: &TargetFile<'_>, hunk: &Hunk) -> Result<Option<Vec<Hunk>>
         repairs: Vec::new(),
         ..hunk.clone()
     };
-    // Each piece gets a copy of these, so an answer with many pieces must pay for the copies.
+    // Each piece gets a copy of these, so an answer with many pieces must pay for the copies, by their bytes.
     let inline = hunk.inline.as_ref();
-    let cost = 1 + hunk.anchors.len() + inline.map_or(0, |inline| inline.search.len() + inline.replace.len());
+    let anchors: usize = hunk.anchors.iter().map(|anchor| 1 + anchor.len()).sum();
+    let copied = anchors + hunk.section.as_ref().map_or(0, Vec::len);
+    let cost = 1 + copied + inline.map_or(0, |inline| inline.search.len() + inline.replace.len());
     let mut pieces = Vec::new();
     for lines in hunk.lines.split(is_gap) {
         let lines = within_blank_edges(lines);
