@@ -84,7 +84,8 @@ impl ServedDesks {
     /// Ends every session of every page: of each repository, and of the page that lists all repositories.
     pub fn sign_all_out(&self) {
         let list = self.list_page.get().and_then(Weak::upgrade);
-        for desk in self.list().into_iter().chain(list) {
+        // The list first: a session there opens each page again.
+        for desk in list.into_iter().chain(self.list()) {
             desk.access.sign_all_out();
         }
     }

@@ -62,16 +62,31 @@ pub fn begin_turn(desk: &SharedDesk, order: TurnOrder) -> Result<(), RequestFaul
     let started = std::thread::Builder::new()
         .name("turn".to_owned())
         .spawn(move || {
-            let failure = match take_turn(&own, &order, &begun) {
+            let mut end = TurnEnd {
+                turn: begun,
+                failure: Some("the answer ended unexpectedly".to_owned()),
+            };
+            end.failure = match take_turn(&own, &order, &end.turn) {
                 Ok(failure) => failure,
                 Err(error) => Some(error.message),
             };
-            begun.end_turn(failure);
         });
     if let Err(error) = started {
         turn.end_turn(Some(format!("the system starts no further thread: {error}")));
     }
     Ok(())
+}
+
+/// Ends a turn when it is dropped, so that a panic leaves its place to others too.
+struct TurnEnd {
+    turn: Arc<OpenTurn>,
+    failure: Option<String>,
+}
+
+impl Drop for TurnEnd {
+    fn drop(&mut self) {
+        self.turn.end_turn(self.failure.take());
+    }
 }
 
 fn refuse_turn(refusal: TurnRefusal) -> RequestFault {
@@ -84,7 +99,7 @@ fn refuse_turn(refusal: TurnRefusal) -> RequestFault {
         TurnRefusal::TooMany => (
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",
-            "too many answers are being written; wait for one, or stop one",
+            "too many answers are being written, here or in your other repositories; wait for one, or stop one",
         ),
     };
     RequestFault::new(status, code, what)

@@ -384,20 +384,26 @@ pub async fn run(
         }) = next_call.await
         {
             let next = attempt_facts(&handed, attempt + 1, effects.clock.now());
-            // Policy may not let the other tool, or this one again, be asked. Then the failure is the end.
-            if matches!(refuse_ahead(effects, &handed, &begun, next), Ok(Some(_))) {
+            if !matches!(refuse_ahead(effects, &handed, &begun, next), Ok(Some(_))) {
+                earlier.push(FailedAttempt {
+                    attempt,
+                    code: outcome.code,
+                    message: outcome.message,
+                });
+                // The other tool begins with the task alone: a change has one author.
+                (current, feedback, read_before, refusals) = (handed, None, 0, 0);
+                attempt += 1;
+                replaced += u32::from(!is_attempt);
+                continue;
+            }
+            // Policy does not let the other tool, or this one again, be asked. A failed call is the end then; after an answer that did not
+            // land, the same tool has its own attempts.
+            if !is_attempt {
                 return outcome;
             }
-            earlier.push(FailedAttempt {
-                attempt,
-                code: outcome.code,
-                message: outcome.message,
-            });
-            // The other tool begins with the task alone: a change has one author.
-            (current, feedback, read_before, refusals) = (handed, None, 0, 0);
-            attempt += 1;
-            replaced += u32::from(!is_attempt);
-            continue;
+            if let Some(successors) = request.successors {
+                successors.take_back();
+            }
         }
         let next = attempt_facts(&current, attempt + 1, effects.clock.now());
         // A rule may limit the attempts. Then this outcome is the end, which says why this answer did not land.

@@ -2,7 +2,7 @@
 //!
 //! Owns: making a member's tool only when it is asked. Never: asks a tool; the engine does.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use agentos_api::Notice;
 use agentos_engine::ports::{EffectError, FoundSuccessor, SuccessorTool, ToolSuccession};
@@ -33,6 +33,8 @@ pub(crate) struct RunSuccession<'a> {
     /// Tools that were made, one for each hop. The engine borrows them until the run ends, so none moves.
     tools: [OnceCell<(Tool, FirstLook)>; MOST_HOPS],
     made: Cell<usize>,
+    /// Models of the tools after the first one. The ledger names the last.
+    models: RefCell<Vec<Option<String>>>,
 }
 
 impl<'a> RunSuccession<'a> {
@@ -50,6 +52,7 @@ impl<'a> RunSuccession<'a> {
             pool,
             tools: Default::default(),
             made: Cell::new(0),
+            models: RefCell::default(),
         }
     }
 
@@ -66,14 +69,19 @@ impl<'a> RunSuccession<'a> {
         Ok(tool)
     }
 
+    /// Makes the tool of this member, or of the next one whose tool can be made. `None` if no tool can be.
     async fn prepare(&self, pinned: PinnedMember) -> Option<SuccessorTool<'_>> {
-        let tool = match self.make_tool(&pinned.provider) {
-            Ok(tool) => tool,
-            Err(error) => {
-                // The failure of the call stays the end of the run; without this, nobody would know why nobody else was asked.
-                let message = format!("`{}` cannot be asked: {}", pinned.alias, error.message);
-                self.ground.notify(Notice::new("pool-failover", message));
-                return None;
+        let mut pinned = pinned;
+        let tool = loop {
+            match self.make_tool(&pinned.provider) {
+                Ok(tool) => break tool,
+                Err(error) => {
+                    // The failure of the call stays the end of the run; without this, the user would not know why no other member was
+                    // asked.
+                    let message = format!("`{}` cannot be asked: {}", pinned.alias, error.message);
+                    self.ground.notify(Notice::new("pool-failover", message));
+                    pinned = self.pool.choose_instead(self.ground, &pinned, &error.code)?;
+                }
             }
         };
         self.pool.push_chosen(pinned);
@@ -86,6 +94,7 @@ impl<'a> RunSuccession<'a> {
             .get(self.made.replace(self.made.get().saturating_add(1)))?;
         let (tool, _) = place.get_or_init(|| (tool, look));
         self.ground.observer().on_model(tool.model.as_deref());
+        self.models.borrow_mut().push(tool.model.clone());
         Some(SuccessorTool {
             adapter: tool.adapter.as_ref(),
             model: tool.model.clone(),
@@ -117,5 +126,16 @@ impl ToolSuccession for RunSuccession<'_> {
             let next = self.pool.choose_abler(self.ground, &code)?;
             self.prepare(next).await
         })
+    }
+
+    fn take_back(&self) {
+        self.pool.take_back();
+        let mut models = self.models.borrow_mut();
+        models.pop();
+        self.ground
+            .observer()
+            .on_model(models.last().and_then(|model| model.as_deref()));
+        let message = "policy does not let that member be asked: the one before it goes on with the task";
+        self.ground.notify(Notice::new("pool-failover", message));
     }
 }

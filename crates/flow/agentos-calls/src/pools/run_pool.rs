@@ -82,6 +82,28 @@ impl RunPool {
         }
     }
 
+    /// Leaves a member out for the rest of the run, and chooses again: its tool cannot be made.
+    pub fn choose_instead(
+        &self,
+        ground: &Ground,
+        unusable: &PinnedMember,
+        code: &str,
+    ) -> Option<PinnedMember> {
+        let mut turn = self.turn.borrow_mut();
+        match turn.passes_task_on(ground, unusable, code) {
+            true => turn.choose_next(ground).ok()?,
+            false => None,
+        }
+    }
+
+    /// Takes back the member that was chosen last, and leaves it out for the rest of the run: policy does not let it be asked.
+    pub fn take_back(&self) {
+        let last = self.chosen.borrow_mut().pop();
+        if let Some(last) = last {
+            self.turn.borrow_mut().leave_out(&last, "policy-denied");
+        }
+    }
+
     /// Adds a member whose tool was made: it is asked now.
     pub fn push_chosen(&self, pinned: PinnedMember) {
         self.chosen.borrow_mut().push(pinned);

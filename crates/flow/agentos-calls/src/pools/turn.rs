@@ -295,6 +295,11 @@ impl PoolTurn {
             })
     }
 
+    /// Leaves a member out for the rest of the turn.
+    pub fn leave_out(&mut self, pinned: &PinnedMember, code: &str) {
+        self.failed.insert(pinned.alias.clone(), code.to_owned());
+    }
+
     fn hand_on(
         &mut self,
         ground: &Ground,
@@ -302,10 +307,14 @@ impl PoolTurn {
         code: &str,
         word: impl Fn(&str, &str, &str) -> String,
     ) -> bool {
-        self.failed.insert(pinned.alias.clone(), code.to_owned());
+        self.leave_out(pinned, code);
+        let (position, first) = (self.position, self.first.clone());
         // A failure to choose is no end of its own: the turn ends with the failure of its call.
         self.hops += 1;
         let Ok(Some(next)) = self.choose_next(ground) else {
+            // The same member stays the one that is asked, in its own pool.
+            (self.position, self.first) = (position, first);
+            self.hops -= 1;
             return false;
         };
         let message = word(&pinned.alias, code, &next.alias);

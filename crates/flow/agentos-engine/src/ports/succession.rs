@@ -19,6 +19,9 @@ pub trait ToolSuccession {
     /// It is only called where another attempt is allowed. `refusals` is the number of such answers in a row, and `code` the reason of the
     /// last one.
     fn find_abler(&self, refusals: u32, code: &str) -> FoundSuccessor<'_>;
+
+    /// Takes the tool back that was returned last: policy does not let it be asked, and the tool before it goes on.
+    fn take_back(&self);
 }
 
 /// Memory of the windows that refusals of servers state.

@@ -36,22 +36,31 @@ impl ToolSuccession for Pool<'_> {
         };
         Box::pin(std::future::ready((refusals >= 2).then_some(tool)))
     }
+
+    fn take_back(&self) {
+        self.asked.borrow_mut().push(0);
+    }
 }
 
 #[test]
 fn another_tool_goes_on_within_the_attempts_of_the_task() {
     let wrong = ReplayAdapter::new(Some(DIFF.replace("-one", "-seven")));
     let right = ReplayAdapter::new(Some(DIFF.to_owned()));
-    // (attempts, next tool, end, attempts that were used, refusals of which the pool was told)
+    let large = "version = 1\n[[rule]]\nid = \"ours.large\"\neffect = \"deny\"\nwhy = \"not this model\"\nmodel = [\"large\"]\n\
+                 [rule.examples]\nmatch = [{ path = \"a\", model = \"large\" }]\nno_match = [{ path = \"a\" }]\n";
+    // (policy, attempts, next tool, end, attempts that were used, refusals of which the pool was told; 0 for a tool that is taken back)
     let cases = [
-        (1, &right, OutcomeKind::Refused, 1, vec![]),
-        (2, &right, OutcomeKind::Refused, 2, vec![1]),
-        (3, &right, OutcomeKind::Landed, 3, vec![1, 2]),
+        ("", 1, &right, OutcomeKind::Refused, 1, vec![]),
+        ("", 2, &right, OutcomeKind::Refused, 2, vec![1]),
+        ("", 3, &right, OutcomeKind::Landed, 3, vec![1, 2]),
         // It has its own two answers, and no more than the task allows.
-        (4, &wrong, OutcomeKind::Refused, 4, vec![1, 2, 1]),
+        ("", 4, &wrong, OutcomeKind::Refused, 4, vec![1, 2, 1]),
+        // Policy denies the other tool: the first one has its own attempts.
+        (large, 4, &right, OutcomeKind::Refused, 4, vec![1, 2, 0, 3, 0]),
     ];
-    for (attempts, next, end, used, asked) in cases {
+    for (policy, attempts, next, end, used, asked) in cases {
         let repo = TestRepository::with_files(&[("a.txt", "one\n")]);
+        repo.set_policy(policy);
         let pool = Pool {
             next,
             asked: RefCell::default(),
