@@ -54,8 +54,6 @@ pub(crate) struct AnswerBuilder<'a> {
     /// True if the server counted more.
     has_excess: bool,
     repetition: Repetition,
-    /// True if the answer was ended because it repeats itself.
-    is_looping: bool,
     pub(crate) model: Option<String>,
 }
 
@@ -77,7 +75,6 @@ impl<'a> AnswerBuilder<'a> {
             size,
             has_excess: false,
             repetition: Repetition::default(),
-            is_looping: false,
             model: None,
         }
     }
@@ -159,14 +156,15 @@ impl<'a> AnswerBuilder<'a> {
         Ok(())
     }
 
-    /// Ends an answer that repeats itself, as one that was cut: it never lands. Returns true if it did.
-    pub(crate) fn end_repetition(&mut self) -> bool {
-        self.is_looping = self.repetition.is_noticed() && self.finish.is_none();
-        if self.is_looping {
-            self.finish = Some(FinishReason::Length);
-            self.close_awaited = false;
+    /// Checks that an answer without an end does not say the same again and again.
+    ///
+    /// # Errors
+    /// [`Reason::EndlessAnswer`] if it does. Its counts are not known, because servers send them with the end.
+    pub(crate) fn check_repetition(&self) -> Result<(), Fault> {
+        match self.repetition.is_noticed() && self.finish.is_none() {
+            true => Err(Reason::EndlessAnswer.into()),
+            false => Ok(()),
         }
-        self.is_looping
     }
 
     /// Returns true if a piece of the answer has arrived.
@@ -279,10 +277,6 @@ impl<'a> AnswerBuilder<'a> {
         let unexplained = self.is_end_unexplained.then(|| {
             "the server ended its stream without a reason; the answer is taken as complete".to_owned()
         });
-        let repeats = self.is_looping.then(|| {
-            "the model says the same again and again, so the call was ended: another model, or a smaller task, helps more than a longer answer"
-                .to_owned()
-        });
         let spoken = self.spoken.iter();
         let spoken = spoken.map(|name| {
             format!(
@@ -290,12 +284,7 @@ impl<'a> AnswerBuilder<'a> {
                 self.guard.clean_name(name.clone())
             )
         });
-        let others = refused
-            .into_iter()
-            .chain(unsure)
-            .chain(excess)
-            .chain(unexplained)
-            .chain(repeats);
+        let others = refused.into_iter().chain(unsure).chain(excess).chain(unexplained);
         others.chain(spoken).collect()
     }
 }
@@ -317,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_repeats_itself_ends_as_a_cut_one() {
+    fn an_answer_that_repeats_itself_fails_unless_its_server_has_ended_it() {
         let unbounded = SendingSize {
             text_tokens: u64::MAX,
             image_tokens: 0,
@@ -328,22 +317,16 @@ mod tests {
             finish,
             ..AnswerPiece::default()
         };
-        // The second case is an answer to which its server has given an end.
-        for (end, is_ended_here, finish) in [
-            (None, true, FinishReason::Length),
-            (Some(FinishReason::Stop), false, FinishReason::Stop),
+        for (end, fault) in [
+            (None, Some(Reason::EndlessAnswer)),
+            (Some(FinishReason::Stop), None),
         ] {
             let mut answer = AnswerBuilder::new(KeyGuard::new(None, None), unbounded, None);
-            for _ in 0..99 {
+            for _ in 0..149 {
                 answer.add_piece(piece(None), &mut VecDeque::new()).unwrap();
             }
             answer.add_piece(piece(end), &mut VecDeque::new()).unwrap();
-            assert_eq!(answer.end_repetition(), is_ended_here);
-            assert_eq!(answer.finish_reason(), finish);
-            assert_eq!(
-                answer.list_warnings().concat().contains("again and again"),
-                is_ended_here
-            );
+            assert_eq!(answer.check_repetition().err().map(|fault| fault.reason), fault);
         }
     }
 

@@ -8,6 +8,7 @@
 //! | a comment, an empty event, `{}`, `null`, `""`, `[]` | nothing; it does not prolong a limit |
 //! | `[DONE]` | the end, with or without a reason before it |
 //! | an event with an error | that error; before the first word it is judged by its status |
+//! | a sentence again and again | the failure of an answer without an end |
 //! | half of a character | joined with the other half in the next event |
 //! | the end of the connection behind an end | the end; many servers reset it |
 //! | the end of the connection without an end | a broken stream |
@@ -138,11 +139,11 @@ impl EventReader {
             piece.content.text.insert_str(0, LOST_CHARACTER);
         }
         let has_word = piece.has_word();
-        answer.add_piece(piece, ready)?;
-        if answer.end_repetition() {
-            self.close(answer, ready)?;
-            return Ok(EventStep::Ended);
+        // Before the piece is added: everything before it was shown, and an end that comes now still counts.
+        if piece.finish.is_none() {
+            answer.check_repetition()?;
         }
+        answer.add_piece(piece, ready)?;
         Ok(EventStep::GoesOn { has_word })
     }
 

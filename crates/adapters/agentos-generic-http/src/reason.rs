@@ -96,6 +96,8 @@ pub enum Reason {
     BrokenAnswer,
     /// The answer is complete, and has neither text nor a call.
     EmptyAnswer,
+    /// The answer says the same again and again, so the call was ended.
+    EndlessAnswer,
     /// The answer contains the key that was sent.
     KeyInAnswer,
 }
@@ -148,6 +150,7 @@ impl Reason {
             Self::BrokenStream => "broken-stream",
             Self::BrokenAnswer => "broken-answer",
             Self::EmptyAnswer => "no-answer",
+            Self::EndlessAnswer => "endless-answer",
             Self::KeyInAnswer => "key-in-answer",
         }
     }
@@ -199,7 +202,8 @@ impl Reason {
             | Self::Quota
             | Self::RateLimited
             | Self::ContextLength
-            | Self::EmptyAnswer => HealthStatus::Connected,
+            | Self::EmptyAnswer
+            | Self::EndlessAnswer => HealthStatus::Connected,
         }
     }
 
@@ -217,6 +221,7 @@ impl Reason {
             | Self::BrokenStream
             | Self::BrokenAnswer
             | Self::EmptyAnswer
+            | Self::EndlessAnswer
             | Self::KeyInAnswer
             | Self::Rejected => ErrorCategory::Runtime,
             Self::NotLoaded | Self::NoLoading | Self::ContextLength => ErrorCategory::Model,

@@ -2,17 +2,19 @@
 //!
 //! Owns: from when on a repetition is no answer any more. Never: ends a call.
 //!
-//! Small models fall into such loops, and only the limit on the answer would end them, after minutes. A text that has to repeat itself, such as
-//! a table of zeros, is plainer than a sentence, so it may be longer.
+//! Small models fall into such loops, and only the limit on the answer would end them, after minutes. Tables, grids and diffs repeat
+//! themselves too, and are whole answers, so only a repeated sentence counts; other loops go on to the limit.
+
+use std::collections::BTreeSet;
 
 /// Bytes at the end of an answer that must repeat themselves.
-const SPAN: usize = 2_000;
+const SPAN: usize = 4_000;
 /// Number of times that a text must stand in them.
 const REPEATS: usize = 8;
-/// Different bytes below which a text is plain.
-const PLAIN: usize = 8;
-/// Bytes that must repeat themselves if the repeated text is plain.
-const PLAIN_SPAN: usize = 10_000;
+/// Different words that a sentence has at least.
+const WORDS: usize = 3;
+/// Letters of a word that counts.
+const LETTERS: usize = 3;
 /// New bytes after which the end is looked at again.
 const STEP: usize = 200;
 
@@ -36,7 +38,7 @@ impl Repetition {
             return;
         }
         self.unseen = 0;
-        let surplus = self.tail.len().saturating_sub(PLAIN_SPAN);
+        let surplus = self.tail.len().saturating_sub(SPAN);
         self.tail.drain(..surplus);
         self.is_noticed = repeats(&self.tail);
     }
@@ -56,20 +58,22 @@ fn repeats(text: &[u8]) -> bool {
     if period * REPEATS > SPAN {
         return false;
     }
-    let mut is_used = [false; 256];
-    for byte in end.iter().take(period) {
-        if let Some(used) = is_used.get_mut(usize::from(*byte)) {
-            *used = true;
-        }
-    }
-    if is_used.iter().filter(|used| **used).count() >= PLAIN {
-        return true;
-    }
-    let earlier = text
-        .get(text.len().saturating_sub(PLAIN_SPAN)..)
-        .unwrap_or_default();
-    let later = earlier.get(period..).unwrap_or_default();
-    earlier.len() == PLAIN_SPAN && earlier.iter().zip(later).all(|(earlier, later)| earlier == later)
+    // Twice, because the text may begin in the middle of a word.
+    let twice = end.get(..2 * period).unwrap_or_default();
+    has_sentence(&String::from_utf8_lossy(twice))
+}
+
+/// Returns true if a text has different words with nothing but spaces between them. Its first and its last word may be cut, so they do not
+/// count.
+fn has_sentence(text: &str) -> bool {
+    let is_letter = |letter: char| letter.is_alphabetic() || letter == char::REPLACEMENT_CHARACTER;
+    let inner = text.trim_matches(is_letter);
+    let mut phrases = inner.split(|letter| !is_letter(letter) && letter != ' ');
+    phrases.any(|phrase| {
+        let words = phrase.split(' ');
+        let words: BTreeSet<&str> = words.filter(|word| word.chars().count() >= LETTERS).collect();
+        words.len() >= WORDS
+    })
 }
 
 /// Returns the distance at which a text repeats itself from its first byte to its last. It is the whole length for a text that does not.
@@ -109,26 +113,45 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_noticed_and_a_text_that_goes_on_is_not() {
-        let loop_of = |unit: &str| {
-            let unit = unit.to_owned();
-            notice("Here is the answer: ", move |_| unit.clone(), 20_000)
-        };
-        assert!(
-            loop_of("Your answer is checked and applied by another program.\n\n")
-                .is_some_and(|at| at < 2_400)
-        );
-        assert!(
-            loop_of("```python\ndef add(a, b):\n    return a + b\n```\n\nThis is a simple way.\n\n")
-                .is_some_and(|at| at < 2_400)
-        );
-        // Plain texts are what tables and rules consist of.
-        for plain in ["0, ", "!", "=", "AAAA", "\n"] {
-            assert!(
-                loop_of(plain).is_some_and(|at| (PLAIN_SPAN..PLAIN_SPAN + 2 * STEP).contains(&at)),
-                "{plain:?}"
-            );
+    fn a_repeated_sentence_is_noticed_and_a_repeated_line_is_not() {
+        let soon = SPAN + 3 * STEP;
+        let loops = [
+            "Your answer is checked and applied by another program.\n\n",
+            "```python\ndef add(a, b):\n    return a + b\n```\n\nThis is a simple way.\n\n",
+            "Wait, let me look at the file again. ",
+            "and then the model says ",
+            "Das Gerät prüft die Größe. ",
+        ];
+        for unit in loops {
+            let at = notice("Here is the answer: ", |_| unit.to_owned(), 20_000);
+            assert!(at.is_some_and(|at| at < soon), "{unit:?}: {at:?}");
         }
+        let lines = [
+            "    false,\n",
+            "<td>&nbsp;</td>\n",
+            "{ \"x\": 0, \"y\": 0 },\n",
+            "{ \"name\": \"\", \"value\": null, \"kind\": \"none\" },\n",
+            "<tr><td class=\"cell\">&nbsp;</td></tr>\n",
+            "KC_TRNS, ",
+            "-    assert!(true);\n",
+            "0x00, ",
+            "0, ",
+            "AAAA",
+            "!",
+            "=",
+            "\n",
+        ];
+        for unit in lines {
+            // The check begins at every byte of the text.
+            for start in 0..unit.len() {
+                let at = notice(&"x".repeat(start), |_| unit.to_owned(), 20_000);
+                assert_eq!(at, None, "{unit:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_that_goes_on_is_no_repetition() {
         let counted = notice(
             "",
             |number| format!("    case {number}: return \"{number}\";\n"),
@@ -140,9 +163,9 @@ mod tests {
             .cycle()
             .enumerate()
             .map(|(at, letter)| if at % 7 == 0 { ' ' } else { letter })
-            .take(300)
+            .take(600)
             .collect();
-        let few = notice("", move |number| format!("{}{long}", number % 3), 40_000);
+        let few = notice("", |number| format!("{}{long}", number % 3), 40_000);
         assert_eq!(few, None);
     }
 

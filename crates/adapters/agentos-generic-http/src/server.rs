@@ -264,6 +264,7 @@ impl Server {
             Reason::BrokenStream
                 | Reason::BrokenAnswer
                 | Reason::EmptyAnswer
+                | Reason::EndlessAnswer
                 | Reason::KeyInAnswer
                 | Reason::Rejected
                 | Reason::ContextLength

@@ -104,6 +104,7 @@ impl ServerWording<'_> {
             Reason::BrokenStream => format!("the answer of `{at}` broke off before its end"),
             Reason::BrokenAnswer => format!("the answer of `{at}` is incomplete"),
             Reason::EmptyAnswer => format!("the answer of `{at}` is empty"),
+            Reason::EndlessAnswer => format!("the answer of `{at}` repeats itself without end, so the call was ended"),
             Reason::KeyInAnswer => {
                 format!("the answer of `{at}` contains the key that was sent, so it was discarded")
             }
@@ -201,6 +202,9 @@ impl ServerWording<'_> {
             Reason::EmptyAnswer => {
                 "ask again, or ask another model; a limit on the answer may leave nothing after the thinking"
                     .to_owned()
+            }
+            Reason::EndlessAnswer => {
+                "use another model, or give a smaller task; a longer answer does not help".to_owned()
             }
             Reason::KeyInAnswer => {
                 "find out why the server repeats the key, then create a new key".to_owned()

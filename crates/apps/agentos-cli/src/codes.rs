@@ -108,6 +108,7 @@ const NEXT_WORDS: &[(&str, &str)] = &[
     ("rejected", "see the message for the cause"),
     ("broken-stream", "run it again"),
     ("broken-answer", "run it again"),
+    ("endless-answer", "use another model, or give it a smaller task"),
     ("key-in-answer", "replace the key, and stop using this server"),
     ("missing-recording", "name a recording with `--replay FILE`"),
     ("short-context", "load the model with a larger context window, or lower the number in the profile"),

@@ -14,7 +14,7 @@
 use crate::MOST_HOPS;
 
 /// Codes of failures of a server or of the way to it, which another member may not have.
-const PASSED_ON: [&str; 16] = [
+const PASSED_ON: [&str; 17] = [
     "dns",
     "refused",
     "connect-timeout",
@@ -30,6 +30,8 @@ const PASSED_ON: [&str; 16] = [
     "not-loaded",
     "load-failed",
     "context-length",
+    // Not a failure of a server: a model fell into a loop, which another one may not.
+    "endless-answer",
     // Not a failure of a server: a budget of one model or provider is spent, and another member may have one of its own, or be free.
     "budget-spent",
 ];

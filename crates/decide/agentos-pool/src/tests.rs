@@ -572,6 +572,7 @@ fn only_failures_of_a_server_are_passed_on() {
         "overloaded",
         "context-length",
         "broken-stream",
+        "endless-answer",
     ] {
         assert_eq!(next_step(attempt(code)), FailoverStep::Retry, "{code}");
         let cancelled = FailedAttempt {

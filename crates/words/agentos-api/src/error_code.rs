@@ -144,6 +144,7 @@ pub const ERROR_CODES: &[ErrorCode] = &[
     code("rejected", &[5], "the server rejected the request as invalid"),
     code("broken-stream", &[5], "the stream ended before the answer was complete"),
     code("broken-answer", &[5], "the answer is marked as incomplete"),
+    code("endless-answer", &[5], "the model says the same again and again, so the call was ended"),
     code("key-in-answer", &[5], "the answer contains the key that was sent, and was discarded"),
     code("missing-recording", &[5], "the provider `replay` needs a file to play back, and none was named"),
     code("short-context", &[0], "the model is loaded with a smaller context window than the profile states"),

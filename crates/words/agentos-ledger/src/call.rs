@@ -152,6 +152,7 @@ mod tests {
             (Some("read-timeout"), false, true),
             (Some("timeout"), false, true),
             (Some("broken-stream"), true, true),
+            (Some("endless-answer"), false, true),
             (Some("cancelled"), false, true),
             (Some("a code of a later version"), false, true),
         ];

@@ -179,6 +179,23 @@ async fn a_stream_without_its_last_event_is_no_answer() {
     }
 }
 
+// The stream begins with one token of the answer, and its true number comes with the end.
+#[tokio::test]
+async fn an_answer_that_repeats_itself_is_a_failure_without_counts() {
+    let start =
+        json!({"type": "message_start", "message": {"usage": {"input_tokens": 9, "output_tokens": 1}}});
+    let sentence = "The answer is applied by another program.\n";
+    let delta = json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": sentence}});
+    let pieces = std::iter::once(start).chain(std::iter::repeat_n(delta, 150));
+    let body: String = pieces.map(|event| format!("data: {event}\n\n")).collect();
+    let stream = Reply::http(200, &[("content-type", "text/event-stream")], body.as_bytes());
+    let error = replied(stream).await.unwrap_err();
+    assert_eq!(error.detail, "endless-answer", "{error}");
+    assert!(
+        error.advice.next.is_empty() && error.advice.fix.is_some_and(|fix| fix.contains("another model"))
+    );
+}
+
 #[tokio::test]
 async fn cached_input_is_a_part_of_the_input() {
     let usage = played("run_messages_cached").await.unwrap().usage.unwrap();
