@@ -340,50 +340,6 @@ fn read_usage(usage: &Value) -> Usage {
         cache_write_tokens: count("/cache_creation_input_tokens").filter(|tokens| *tokens > 0),
         output_tokens: count("/completion_tokens"),
         reasoning_tokens: count("/completion_tokens_details/reasoning_tokens"),
-        stated_cost: read_cost(usage),
-    }
-}
-
-/// Reads the cost that OpenRouter and LiteLLM state in US dollars. With the user's own key at the vendor, OpenRouter states its fee alone,
-/// and the vendor's bill next to it.
-pub(crate) fn read_cost(usage: &Value) -> Option<ExactCost> {
-    let stated = |pointer| usage.pointer(pointer)?.as_f64().and_then(ExactCost::from_stated);
-    let cost = stated("/cost")?;
-    let at_vendor = match usage.get("is_byok").and_then(Value::as_bool) {
-        Some(true) => stated("/cost_details/upstream_inference_cost")?,
-        Some(false) | None => ExactCost::default(),
-    };
-    cost.checked_add(at_vendor).map(ExactCost::cap)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cost_of_a_gateway_is_read_with_care() {
-        let cases = [
-            (json!({ "cost": 0.00099 }), "0.00099"),
-            (json!({ "cost": 0 }), "0"),
-            (json!({ "cost": -1 }), "-"),
-            (json!({ "cost": "0.5" }), "-"),
-            (json!({ "cost": null }), "-"),
-            (json!({ "cost": 1e200 }), "1000"),
-            (json!({}), "-"),
-            (
-                json!({ "cost": 0.01, "is_byok": false, "cost_details": { "upstream_inference_cost": 0.2 } }),
-                "0.01",
-            ),
-            (
-                json!({ "cost": 0.01, "is_byok": true, "cost_details": { "upstream_inference_cost": 0.2 } }),
-                "0.21",
-            ),
-            // The vendor's bill is not known, so the sum is not either.
-            (json!({ "cost": 0.01, "is_byok": true }), "-"),
-        ];
-        for (usage, expected) in cases {
-            let cost = read_cost(&usage).map_or_else(|| "-".to_owned(), |cost| cost.to_string());
-            assert_eq!(cost, expected, "{usage}");
-        }
+        stated_cost: ExactCost::read_stated(usage),
     }
 }

@@ -21,10 +21,8 @@ use agentos_model::{
     ToolCall, ToolChoice, ToolResult, ToolSpec, WireAbilities,
 };
 use agentos_net::HttpUrl;
-use agentos_tool::{FinishReason, Usage};
+use agentos_tool::{ExactCost, FinishReason, Usage};
 use serde_json::{Map, Value, json};
-
-use crate::chat::read_cost;
 
 /// Fields that a server may refuse.
 const OPTIONAL: [OptionalField; 8] = [
@@ -367,6 +365,6 @@ fn read_usage(usage: &Value) -> Usage {
         cache_write_tokens: None,
         output_tokens: count("/output_tokens"),
         reasoning_tokens: count("/output_tokens_details/reasoning_tokens"),
-        stated_cost: read_cost(usage),
+        stated_cost: ExactCost::read_stated(usage),
     }
 }

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::Usage;
 
@@ -58,6 +59,19 @@ impl ExactCost {
         // Through text, as with the prices of a profile. `+ 0.0` makes `-0.0` a plain zero.
         let text = is_cost.then(|| format!("{:.COST_DIGITS$}", dollars.min(most) + 0.0))?;
         text.parse().ok()
+    }
+
+    /// Reads the cost that OpenRouter and LiteLLM state in US dollars in the counts of an answer. With the user's own key at the vendor,
+    /// OpenRouter states its fee alone, and the vendor's bill next to it. `None` if they state none, or a part of it.
+    #[must_use]
+    pub fn read_stated(usage: &Value) -> Option<Self> {
+        let stated = |pointer| usage.pointer(pointer)?.as_f64().and_then(Self::from_stated);
+        let cost = stated("/cost")?;
+        let at_vendor = match usage.get("is_byok").and_then(Value::as_bool) {
+            Some(true) => stated("/cost_details/upstream_inference_cost")?,
+            Some(false) | None => Self::default(),
+        };
+        cost.checked_add(at_vendor).map(Self::cap)
     }
 
     /// Returns the cost, at most the one that a call is taken to have.

@@ -1,6 +1,7 @@
 //! Prices and costs as exact numbers.
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 
@@ -238,5 +239,32 @@ fn dollars_are_readable() {
     ];
     for (micro, text) in cases {
         assert_eq!(format_dollars(micro), text);
+    }
+}
+
+#[test]
+fn a_cost_of_a_gateway_is_read_with_care() {
+    let cases = [
+        (json!({ "cost": 0.00099 }), "0.00099"),
+        (json!({ "cost": 0 }), "0"),
+        (json!({ "cost": -1 }), "-"),
+        (json!({ "cost": "0.5" }), "-"),
+        (json!({ "cost": null }), "-"),
+        (json!({ "cost": 1e200 }), "1000"),
+        (json!({}), "-"),
+        (
+            json!({ "cost": 0.01, "is_byok": false, "cost_details": { "upstream_inference_cost": 0.2 } }),
+            "0.01",
+        ),
+        (
+            json!({ "cost": 0.01, "is_byok": true, "cost_details": { "upstream_inference_cost": 0.2 } }),
+            "0.21",
+        ),
+        // The vendor's bill is not known, so the sum is not either.
+        (json!({ "cost": 0.01, "is_byok": true }), "-"),
+    ];
+    for (usage, expected) in cases {
+        let cost = ExactCost::read_stated(&usage).map_or_else(|| "-".to_owned(), |cost| cost.to_string());
+        assert_eq!(cost, expected, "{usage}");
     }
 }
