@@ -137,10 +137,12 @@ impl TranscriptStore for MemoryTranscript {
     }
 }
 
-/// Adds the costs that the server states. `None` if it states none for one of the calls.
+/// Adds the costs that the server states, up to the cap that a reader of the record applies to them. `None` if it states none for one of the
+/// calls.
 fn sum_stated(calls: &[CallRecord]) -> Option<ExactCost> {
     let mut stated = calls.iter().map(|call| call.usage.as_ref()?.stated_cost);
-    stated.try_fold(ExactCost::default(), |sum, cost| sum.checked_add(cost?))
+    let sum = stated.try_fold(ExactCost::default(), |sum, cost| sum.checked_add(cost?));
+    sum.map(ExactCost::cap)
 }
 
 /// Adds the tokens of calls. A count that one of the calls lacks is unknown, because a sum without it would be too small. `None` if

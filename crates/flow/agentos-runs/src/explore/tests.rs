@@ -1,6 +1,6 @@
 //! Tests of what needs no repository and no model.
 
-use agentos_tool::{RunId, TaskLimits, Usage};
+use agentos_tool::{ExactCost, RunId, TaskLimits, Usage};
 
 use super::*;
 use agentos_ground::task_spec::ExploreLimits;
@@ -78,5 +78,22 @@ fn the_first_message_is_the_task_whatever_the_feedback() {
         let message = conversation.write_message(&make_task(feedback)).unwrap();
         let text = format!("{message:?}");
         assert!(text.contains("Fix add."), "{text}");
+    }
+}
+
+#[test]
+fn a_sum_of_stated_costs_is_the_same_after_it_was_read_from_the_record() {
+    let call = |dollars| CallRecord {
+        usage: Some(Usage {
+            stated_cost: ExactCost::from_stated(dollars),
+            ..Usage::default()
+        }),
+        ..CallRecord::default()
+    };
+    for (stated, sum) in [(0.25, "0.5"), (600.0, "1000")] {
+        let usage = sum_usage(&[call(stated), call(stated)]).unwrap();
+        assert_eq!(usage.stated_cost, sum.parse().ok());
+        let record = serde_json::to_string(&usage).unwrap();
+        assert_eq!(serde_json::from_str::<Usage>(&record).unwrap(), usage);
     }
 }
