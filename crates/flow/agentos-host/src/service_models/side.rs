@@ -331,10 +331,7 @@ fn read_usage(document: &Value) -> Option<Usage> {
         input_tokens: count("prompt_tokens"),
         // Embeddings have no tokens of an answer.
         output_tokens: Some(count("completion_tokens").unwrap_or(0)),
-        stated_cost: usage
-            .get("cost")
-            .and_then(Value::as_f64)
-            .and_then(ExactCost::from_stated),
+        stated_cost: ExactCost::read_stated(usage),
         ..Usage::default()
     })
 }
@@ -350,5 +347,13 @@ mod tests {
         assert_eq!(read_usage(&json!({"usage": null})), None);
         let usage = read_usage(&json!({"usage": {"prompt_tokens": 3, "total_tokens": 3}})).unwrap();
         assert_eq!((usage.input_tokens, usage.output_tokens), (Some(3), Some(0)));
+    }
+
+    #[test]
+    fn the_vendors_bill_is_a_part_of_the_stated_cost() {
+        let usage = read_usage(&json!({"usage": {
+            "prompt_tokens": 3, "cost": 0.01, "is_byok": true, "cost_details": { "upstream_inference_cost": 0.2 },
+        }}));
+        assert_eq!(usage.unwrap().stated_cost, "0.21".parse().ok());
     }
 }
