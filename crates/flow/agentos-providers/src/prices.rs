@@ -5,7 +5,7 @@
 //! | server | prices if nobody states any |
 //! |---|---|
 //! | the vendor's own | those of the catalogue |
-//! | llama.cpp, LM Studio, Ollama, and a provider `vllm` or `sglang`, on this machine, which answers as itself right before the call | 0 |
+//! | llama.cpp, LM Studio, Ollama, and a provider `vllm` or `sglang`, on this machine, which answers as itself, with the model in its list if it is Ollama, right before the call | 0 |
 //! | another one, or another one in the place of these | unknown, because it can pass calls on to a paid service |
 //!
 //! For vLLM and SGLang under other names, `agentos models add` asks once and writes the price 0 into the user's profile.
@@ -18,7 +18,7 @@ use agentos_net::HttpUrl;
 use agentos_profile::{AdapterKind, Origin, PriceFile, Profile, ResolvedProfile};
 use agentos_tool::{TokenPrice, TokenPrices};
 
-use crate::server_probe::computes_itself;
+use crate::server_probe::{computes_itself, is_hosted_model};
 use agentos_ground::error::catalog_error;
 use agentos_ground::runtime::block_on_other_thread;
 
@@ -119,11 +119,6 @@ fn name_own_server(profile: &Profile) -> Option<(HttpUrl, Option<&str>)> {
         .filter(|url| is_kind && url.is_loopback())?;
     let address = HttpUrl::parse(address.as_str()).ok()?;
     (!model.is_some_and(is_hosted_model)).then_some((address, model))
-}
-
-/// Returns true for a model that Ollama passes on to its paid service, such as `gpt-oss:120b-cloud` (docs.ollama.com/cloud).
-fn is_hosted_model(model: &str) -> bool {
-    model.ends_with("-cloud") || model.ends_with(":cloud")
 }
 
 /// Names where the prices of a profile come from.

@@ -20,6 +20,11 @@ use agentos_net::{Auth, Deadline, HttpClient, HttpUrl, NetConfig, Request};
 use agentos_profile::AdapterKind;
 use serde_json::{Value, json};
 
+mod ollama_models;
+
+pub(crate) use ollama_models::is_hosted_model;
+use ollama_models::runs_model;
+
 /// Longest time for one document.
 const DOCUMENT_TIME: Duration = Duration::from_secs(5);
 /// Largest document, in bytes.
@@ -195,23 +200,6 @@ pub(crate) async fn computes_itself(address: &HttpUrl, adapter: AdapterKind, mod
         | AdapterKind::Mcp
         | AdapterKind::Pool => false,
     }
-}
-
-/// Returns true if Ollama has the model here. A model of its paid service is in the list with the host that answers, under any name.
-fn runs_model(tags: &Value, model: Option<&str>) -> bool {
-    let Some(mut entries) = entries(tags, "models") else {
-        return false;
-    };
-    let is_asked = |entry: &Value| {
-        let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
-        model.is_none_or(|model| name == model || name.strip_suffix(":latest") == Some(model))
-    };
-    let is_elsewhere = |entry: &Value| {
-        let remote = [entry.get("remote_host"), entry.get("remote_model")];
-        let mut stated = remote.into_iter().flatten().filter_map(Value::as_str);
-        stated.any(|text| !text.is_empty())
-    };
-    !entries.any(|entry| is_asked(entry) && is_elsewhere(entry))
 }
 
 /// Reason why a document cannot be read.
@@ -395,7 +383,10 @@ fn read_lmstudio(document: &Value) -> Option<Vec<SeenModel>> {
         "data"
     };
     let mut all = Vec::new();
-    for entry in entries(document, field)? {
+    // An empty list has no form.
+    let mut entries = entries(document, field)?.peekable();
+    entries.peek()?;
+    for entry in entries {
         // Other servers have such lists without these fields.
         let sort = entry.get("type")?.as_str()?;
         let instances = entry.get("loaded_instances").and_then(Value::as_array);

@@ -37,6 +37,8 @@ fn a_server_of_this_machine_is_free_only_if_it_answers_as_one_that_computes() {
         ("llamacpp", gateway.url(), "m", "0 0 own machine", "- - -"),
         ("openai", gateway.url(), "m", "- - -", "- - -"),
         ("ollama", gateway.url(), "gpt-oss:120b-cloud", "- - -", "- - -"),
+        ("ollama", gateway.url(), "gpt-oss:120b-CLOUD", "- - -", "- - -"),
+        ("ollama", gateway.url(), "gpt-oss:Cloud", "- - -", "- - -"),
         ("ollama", "https://box.example".to_owned(), "m", "- - -", "- - -"),
     ];
     for (provider, base_url, model, presumed, proved) in cases {

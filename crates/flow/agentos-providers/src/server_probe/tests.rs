@@ -165,6 +165,28 @@ fn a_server_computes_itself_only_if_it_answers_as_one_that_does() {
             false,
         ),
         (
+            "lmstudio",
+            None,
+            vec![("/api/v1/models", json!([])), ("/api/v0/models", json!([]))],
+            false,
+        ),
+        (
+            "lmstudio",
+            None,
+            vec![
+                ("/api/v1/models", json!({ "models": [] })),
+                ("/api/v0/models", json!({ "data": [] })),
+            ],
+            false,
+        ),
+        ("ollama", None, vec![version(), tags(json!([]))], false),
+        (
+            "ollama",
+            Some("other"),
+            vec![version(), tags(json!([{ "name": "small:latest" }]))],
+            false,
+        ),
+        (
             "ollama",
             None,
             vec![version(), ("/api/tags", recorded("ollama", "tags_full"))],
@@ -179,7 +201,7 @@ fn a_server_computes_itself_only_if_it_answers_as_one_that_does() {
         ("ollama", None, vec![version()], false),
         (
             "ollama",
-            Some("mine"),
+            Some("library/Mine"),
             vec![
                 version(),
                 tags(json!([{ "name": "mine:latest", "remote_host": "https://ollama.com:443" }])),
