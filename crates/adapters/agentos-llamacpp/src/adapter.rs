@@ -61,7 +61,8 @@ async fn probe_documents(call: ServerCall<'_>, mode: LlamaCppMode) -> Result<Pro
     if found.remark == Some(Reason::NotLoaded) && !props.loads_on_demand {
         return Err(Fault::from(Reason::LoadingOff).with_models(found.models));
     }
-    if mode == LlamaCppMode::Completion {
+    // Health must not load a model.
+    if mode == LlamaCppMode::Completion && !props.is_sleeping {
         check_task_path(call, &root).await?;
     }
     let of_model = if props.is_router && found.remark.is_none() {
@@ -77,13 +78,14 @@ async fn probe_documents(call: ServerCall<'_>, mode: LlamaCppMode) -> Result<Pro
 
 /// Checks that no other service answers at the path of tasks: a proxy can pass only some of the paths on.
 ///
-/// llama.cpp refuses a request without a prompt in its own form, before the request takes a slot. No model is named, so a router loads
-/// none.
+/// llama.cpp refuses a request without a prompt in its own form, before the request takes a slot. An older version answers it, so the request
+/// asks for no tokens. No model is named, so a router loads none.
 ///
 /// # Errors
 /// If the answer is certainly not from llama.cpp. A failure that it can have itself says nothing about the path.
 async fn check_task_path(call: ServerCall<'_>, root: &HttpUrl) -> Result<(), Fault> {
-    match call.post(root.join("completion"), json!({})).await {
+    let nothing = json!({ "n_predict": 0, "stream": false });
+    match call.post(root.join("completion"), nothing).await {
         Ok(answer) if answer.get("content").is_some_and(Value::is_string) => Ok(()),
         Ok(_) => Err(Reason::Fields.into()),
         Err(fault) => match fault.reason {

@@ -13,6 +13,8 @@ pub(crate) struct ServerProps {
     pub(crate) is_router: bool,
     /// True if the router loads a model on its first request.
     pub(crate) loads_on_demand: bool,
+    /// True if the server has unloaded its model (`--sleep-idle-seconds`). Any request for an answer would load it.
+    pub(crate) is_sleeping: bool,
 }
 
 impl ServerProps {
@@ -34,6 +36,7 @@ impl ServerProps {
             context_window,
             is_router,
             loads_on_demand,
+            is_sleeping: json.get("is_sleeping").and_then(Value::as_bool) == Some(true),
         })
     }
 }

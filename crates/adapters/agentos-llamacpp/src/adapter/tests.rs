@@ -161,6 +161,30 @@ async fn routed(list: Reply, props: Reply, model: Option<&str>) -> ToolHealth {
     adapter.health_check(Timestamp::from_unix_seconds(0)).await
 }
 
+/// Request that checks the path of tasks: an older version, which answers it, generates nothing.
+const NO_TOKENS: &[u8] = br#"{"n_predict":0,"stream":false}"#;
+
+#[tokio::test]
+async fn health_does_not_wake_a_server_that_sleeps() {
+    let ask = async |is_sleeping: bool| {
+        let server = FakeServer::start(move |request| match request.path.as_str() {
+            "/props" => Reply::json(
+                200,
+                &json!({ "default_generation_settings": {}, "is_sleeping": is_sleeping }),
+            ),
+            _ => healthy(request),
+        })
+        .unwrap();
+        let health = native(Some(&server.url()), None);
+        let health = health.health_check(Timestamp::from_unix_seconds(0)).await;
+        let posts = server.requests();
+        let posts = posts.iter().filter(|request| request.method == "POST").count();
+        (health.status, posts)
+    };
+    assert_eq!(ask(true).await, (HealthStatus::Connected, 0));
+    assert_eq!(ask(false).await, (HealthStatus::Connected, 1));
+}
+
 #[tokio::test]
 async fn another_service_at_the_path_of_tasks_is_told() {
     let reply = |case: usize| match case {
@@ -198,7 +222,7 @@ async fn another_service_at_the_path_of_tasks_is_told() {
             .iter()
             .find(|request| request.path == "/completion")
             .unwrap();
-        assert_eq!(sent.body, b"{}");
+        assert_eq!(sent.body, NO_TOKENS);
     }
     insta::assert_snapshot!(told.join("\n"), @"
     0: connected ; on the chat wire connected
@@ -514,7 +538,7 @@ async fn a_routers_model_has_a_context_of_its_own() {
             &json!({"data": [{"id": "a", "status": {"value": "loaded"}}, {"id": "b"}]}),
         ),
         // A router without the name of a model.
-        "/completion" if request.body == b"{}" => fixture("error_no_prompt"),
+        "/completion" if request.body == NO_TOKENS => fixture("error_no_prompt"),
         "/completion" => fixture("run_completion_stream"),
         _ => fixture("error_unknown_path"),
     })
