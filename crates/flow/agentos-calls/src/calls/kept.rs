@@ -4,18 +4,19 @@
 //! |---|---|
 //! | its model is kept, young, and no file of its settings has changed | the kept model answers |
 //! | a file has changed, or the model is older than the stamp's longest age | it is opened again, in the same process if nothing else is meant |
-//! | its model was never opened, or could not be | it is opened |
+//! | its model was never opened, or could not be | it is opened; other requests for its provider wait meanwhile |
 //!
 //! Owns: which models are kept, and until when. Never: keeps a failure to open one. A model whose key was missing opens, and finds the
 //! key as soon as its file changes, or a second later.
 
 use std::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentos_engine::ports::EffectError;
 
 use super::opened::ReadyModel;
-use super::stamp::SettingsStamp;
+use super::stamp::{SettingsMarks, SettingsStamp};
 use crate::hosted::{MOST_PROCESSES, ModelProcesses};
 use agentos_ground::Ground;
 use agentos_ground::options::{ProviderChoice, ProviderOverrides};
@@ -32,8 +33,7 @@ pub struct KeptModels(Arc<KeptShared>);
 #[derive(Default)]
 struct KeptShared {
     state: Mutex<KeptState>,
-    /// Held while settings are read: requests that come meanwhile wait, and use what was opened.
-    opening: Mutex<()>,
+    opening: OpeningLocks,
 }
 
 #[derive(Default)]
@@ -95,15 +95,35 @@ impl<K: PartialEq> KeptList<K> {
     }
 }
 
+/// Locks that are held while a provider's settings are read and its server is asked, by the provider's name: requests for it that come
+/// meanwhile wait, and use what was opened. Requests for other providers do not wait.
+#[derive(Default)]
+struct OpeningLocks(Mutex<BTreeMap<String, Arc<Mutex<()>>>>);
+
+impl OpeningLocks {
+    /// Runs `open` while no other opening of the provider runs.
+    fn run_alone<T>(&self, provider: &str, open: impl FnOnce() -> T) -> T {
+        let own = {
+            let mut locks = self.lock();
+            // Names come from clients: a lock that no request has is given up, so there are no more locks than requests.
+            locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+            Arc::clone(locks.entry(provider.to_owned()).or_default())
+        };
+        // It guards no value.
+        let _alone = own.lock().unwrap_or_else(PoisonError::into_inner);
+        open()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Mutex<()>>>> {
+        // Entries are put in and out in one step, so the map is valid even after a panic of another thread.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl KeptModels {
     fn lock(&self) -> MutexGuard<'_, KeptState> {
         // Entries are moved in and out in one step, so the lists are valid even after a panic of another thread.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait_to_open(&self) -> MutexGuard<'_, ()> {
-        // It guards no value.
-        self.0.opening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the model of a name. `None` if it is not kept, or not current.
@@ -122,15 +142,16 @@ impl KeptModels {
         choice: &ProviderChoice,
         processes: &ModelProcesses,
     ) -> Result<Arc<ReadyModel>, EffectError> {
-        let _alone = self.wait_to_open();
-        if let Some(ready) = self.find_named(name) {
-            return Ok(ready);
-        }
-        let kept = open_kept(ground, name.to_owned(), choice, processes)?;
-        let ready = Arc::clone(&kept.ready);
-        let given_up = self.lock().named.keep(kept);
-        drop(given_up);
-        Ok(ready)
+        self.0.opening.run_alone(choice.provider.name(), || {
+            if let Some(ready) = self.find_named(name) {
+                return Ok(ready);
+            }
+            let kept = open_kept(ground, name.to_owned(), choice, processes)?;
+            let ready = Arc::clone(&kept.ready);
+            let given_up = self.lock().named.keep(kept);
+            drop(given_up);
+            Ok(ready)
+        })
     }
 
     /// Returns the model of a choice, opened and kept if it is not there.
@@ -150,15 +171,16 @@ impl KeptModels {
         if let Some(ready) = self.lock().chosen.find(&key) {
             return Ok(ready);
         }
-        let _alone = self.wait_to_open();
-        if let Some(ready) = self.lock().chosen.find(&key) {
-            return Ok(ready);
-        }
-        let kept = open_kept(ground, key, choice, processes)?;
-        let ready = Arc::clone(&kept.ready);
-        let given_up = self.lock().chosen.keep(kept);
-        drop(given_up);
-        Ok(ready)
+        self.0.opening.run_alone(choice.provider.name(), || {
+            if let Some(ready) = self.lock().chosen.find(&key) {
+                return Ok(ready);
+            }
+            let kept = open_kept(ground, key, choice, processes)?;
+            let ready = Arc::clone(&kept.ready);
+            let given_up = self.lock().chosen.keep(kept);
+            drop(given_up);
+            Ok(ready)
+        })
     }
 }
 
@@ -168,8 +190,44 @@ fn open_kept<K>(
     choice: &ProviderChoice,
     processes: &ModelProcesses,
 ) -> Result<KeptModel<K>, EffectError> {
-    // Before the files are read: a change in between makes the entry old at once.
-    let stamp = SettingsStamp::take(ground, choice.provider.name());
+    let marks = SettingsMarks::take(ground, choice.provider.name());
     let ready = Arc::new(ReadyModel::open(ground, choice, processes)?);
-    Ok(KeptModel { key, stamp, ready })
+    Ok(KeptModel {
+        key,
+        stamp: marks.into_stamp(),
+        ready,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_that_is_being_opened_lets_others_open() {
+        let locks = OpeningLocks::default();
+        // With one lock for all, the inner opening would wait for the outer one.
+        let opened = locks.run_alone("silent", || locks.run_alone("cloud", || locks.lock().len()));
+        assert_eq!(opened, 2);
+        let again = locks.run_alone("other", || locks.lock().keys().cloned().collect::<Vec<_>>());
+        assert_eq!(again, ["other"], "a lock that is not held is given up");
+    }
+
+    #[test]
+    fn a_provider_is_opened_by_one_request_at_a_time() {
+        let locks = OpeningLocks::default();
+        let running = Mutex::new(());
+        let open = || {
+            locks.run_alone("mine", || {
+                let alone = running.try_lock();
+                std::thread::yield_now();
+                alone.is_ok()
+            })
+        };
+        let alone = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            all.into_iter().all(|opening| opening.join().unwrap())
+        });
+        assert!(alone);
+    }
 }

@@ -17,14 +17,17 @@ const LONGEST_AGE: Duration = Duration::from_secs(1);
 
 /// Files on which an opened model depends, as they were before it was opened.
 #[derive(Debug)]
+pub(super) struct SettingsMarks(Vec<(PathBuf, Option<FileMark>)>);
+
+/// Files on which an opened model depends, and the end of the time in which they are not read again.
+#[derive(Debug)]
 pub(super) struct SettingsStamp {
-    marks: Vec<(PathBuf, Option<FileMark>)>,
-    /// End of its life.
+    marks: SettingsMarks,
     until: Deadline,
 }
 
-impl SettingsStamp {
-    /// Takes the stamp of the settings of a provider.
+impl SettingsMarks {
+    /// Takes the marks of the settings of a provider. Before the files are read: a change in between makes the stamp old at once.
     pub(super) fn take(ground: &Ground, provider: &str) -> Self {
         let profile = Path::new("profiles").join(format!("{provider}.json"));
         let environment = ground.environment();
@@ -42,24 +45,32 @@ impl SettingsStamp {
             let mark = read_mark(&path);
             (path, mark)
         });
-        Self {
-            marks: marks.collect(),
+        Self(marks.collect())
+    }
+
+    /// Makes the stamp of a model that is open now. Its life begins here, because a server on this machine can take seconds to answer while
+    /// the model is opened, and the requests that waited must find a young stamp.
+    pub(super) fn into_stamp(self) -> SettingsStamp {
+        SettingsStamp {
+            marks: self,
             until: Deadline::after(LONGEST_AGE),
         }
     }
 
+    fn is_unchanged(&self) -> bool {
+        self.0.iter().all(|(path, mark)| read_mark(path) == *mark)
+    }
+}
+
+impl SettingsStamp {
     /// Returns true if the stamp is young, and no file has changed since.
     pub(super) fn is_current(&self) -> bool {
-        !self.is_old() && self.is_unchanged()
+        !self.is_old() && self.marks.is_unchanged()
     }
 
     /// Returns true if the settings must be read again in any case.
     pub(super) fn is_old(&self) -> bool {
         self.until.remaining().is_zero()
-    }
-
-    fn is_unchanged(&self) -> bool {
-        self.marks.iter().all(|(path, mark)| read_mark(path) == *mark)
     }
 }
 

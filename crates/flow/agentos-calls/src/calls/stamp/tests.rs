@@ -15,15 +15,15 @@ fn a_stamp_differs_when_a_file_of_the_settings_comes_or_changes() {
     let names = ["config.toml", "models.json", "budgets.json", "profiles/fast.json"];
     let files = names.map(|name| folder.join(name));
     for file in files.iter().chain([&credentials]) {
-        let without = SettingsStamp::take(&ground, "fast");
+        let without = SettingsMarks::take(&ground, "fast");
         assert!(without.is_unchanged(), "{}", file.display());
         write_file(file, "{}");
         assert!(!without.is_unchanged(), "{} is new", file.display());
-        let with = SettingsStamp::take(&ground, "fast");
+        let with = SettingsMarks::take(&ground, "fast");
         write_file(file, "{ }");
         assert!(!with.is_unchanged(), "{} has changed", file.display());
     }
-    let before = SettingsStamp::take(&ground, "fast");
+    let before = SettingsMarks::take(&ground, "fast");
     write_file(&folder.join("profiles/other.json"), "{}");
     assert!(
         before.is_unchanged(),
