@@ -450,6 +450,7 @@ pub fn guard_tool(ground: &Ground, tool: Tool, profile: &Profile) -> Result<Tool
         model: profile.model.clone(),
         execution_mode: profile.execution_mode(),
         price: tool.price.clone(),
+        silent: tool.silent.clone(),
         window: tool.bounding_window,
     };
     let Some(guard) = BudgetGuard::open(ground, model)? else {

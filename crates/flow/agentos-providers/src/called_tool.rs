@@ -15,6 +15,8 @@ use agentos_ground::Ground;
 /// If its wire is invalid.
 pub fn make_called_tool(ground: &Ground, resolved: &ResolvedProfile) -> Result<Tool, EffectError> {
     let mut tool = make_server_tool(ground, resolved)?;
-    tool.price = prove_prices_now(tool.price, &resolved.profile);
+    let proved = prove_prices_now(tool.price, &resolved.profile);
+    tool.price = proved.prices;
+    tool.silent = proved.silent;
     Ok(tool)
 }

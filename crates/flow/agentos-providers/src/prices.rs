@@ -18,9 +18,27 @@ use agentos_net::HttpUrl;
 use agentos_profile::{AdapterKind, Origin, PriceFile, Profile, ResolvedProfile};
 use agentos_tool::{TokenPrice, TokenPrices};
 
-use crate::server_probe::{computes_itself, is_hosted_model};
+use crate::server_probe::{SelfProof, computes_itself, is_hosted_model};
 use agentos_ground::error::catalog_error;
 use agentos_ground::runtime::block_on_other_thread;
+
+/// Prices of a model after its server was asked which one it is.
+#[derive(Debug, Clone)]
+pub struct ProvedPrices {
+    /// The prices. None if nobody states them.
+    pub prices: TokenPrices,
+    /// Server that could not show that its calls cost nothing, because it gave no answer.
+    pub silent: Option<SilentServer>,
+}
+
+/// Server of this machine that gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SilentServer {
+    /// Address.
+    pub address: String,
+    /// Reason, in words.
+    pub why: String,
+}
 
 /// Longest time to find out which server answers.
 const PROBE_TIME: Duration = Duration::from_secs(2);
@@ -67,24 +85,38 @@ pub fn presume_prices(resolved: &ResolvedProfile) -> Result<TokenPrices, EffectE
 
 /// Returns the prices of a model's calls: the known ones, or 0 if its server answers now as one that computes itself. Must be awaited on
 /// a thread with a runtime that has timers and sockets.
-pub async fn prove_prices(known: TokenPrices, profile: &Profile) -> TokenPrices {
+pub async fn prove_prices(known: TokenPrices, profile: &Profile) -> ProvedPrices {
     let Some((address, model)) = name_own_server(profile).filter(|_| known.is_unknown()) else {
-        return known;
+        return ProvedPrices::settled(known);
     };
     let asked = computes_itself(&address, profile.adapter, model);
-    match tokio::time::timeout(PROBE_TIME, asked).await {
-        Ok(true) => price_of_nothing(),
-        Ok(false) | Err(_) => known,
+    let why = match tokio::time::timeout(PROBE_TIME, asked).await {
+        Ok(SelfProof::Proved) => return ProvedPrices::settled(price_of_nothing()),
+        Ok(SelfProof::Other) => return ProvedPrices::settled(known),
+        Ok(SelfProof::Silent(words)) => words,
+        Err(_) => format!("no answer within {} seconds", PROBE_TIME.as_secs()),
+    };
+    let address = address.to_string();
+    ProvedPrices {
+        prices: known,
+        silent: Some(SilentServer { address, why }),
     }
 }
 
 /// Returns the prices as [`prove_prices`] does, for code that does not await.
-pub(crate) fn prove_prices_now(known: TokenPrices, profile: &Profile) -> TokenPrices {
+pub(crate) fn prove_prices_now(known: TokenPrices, profile: &Profile) -> ProvedPrices {
     if !known.is_unknown() || name_own_server(profile).is_none() {
-        return known;
+        return ProvedPrices::settled(known);
     }
     let proved = block_on_other_thread(|| prove_prices(known.clone(), profile));
-    proved.unwrap_or(known)
+    proved.unwrap_or_else(|_| ProvedPrices::settled(known))
+}
+
+impl ProvedPrices {
+    /// Returns prices that no missing answer leaves open.
+    fn settled(prices: TokenPrices) -> Self {
+        Self { prices, silent: None }
+    }
 }
 
 fn price_of_nothing() -> TokenPrices {

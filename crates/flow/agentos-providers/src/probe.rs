@@ -76,7 +76,7 @@ pub async fn probe_formats(tool: &Tool) -> Probe {
         EditFormat::WholeFile,
     ];
     let price = match &tool.hosting {
-        Some(hosting) => prove_prices(tool.price.clone(), &hosting.profile).await,
+        Some(hosting) => prove_prices(tool.price.clone(), &hosting.profile).await.prices,
         None => tool.price.clone(),
     };
     let (mut formats, mut failure) = (Vec::new(), None);

@@ -385,11 +385,12 @@ fn program_notice(ground: &Ground, program: &Program, places: &Places) -> Option
 }
 
 /// Makes a tool with default settings.
-fn default_tool(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
+pub(crate) fn default_tool(adapter: Box<dyn Adapter>, in_copy: bool) -> Tool {
     Tool {
         adapter,
         model: None,
         price: TokenPrices::default(),
+        silent: None,
         max_tokens: None,
         window: None,
         bounding_window: None,

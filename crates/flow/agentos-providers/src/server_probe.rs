@@ -154,41 +154,75 @@ pub(crate) async fn look_at(address: &HttpUrl) -> Result<SeenServer, EffectError
     }
 }
 
-/// Returns true if the server at an address answers as one that computes the answers of a model itself. `None` for the model means that any
-/// of its models can answer. Sends no key.
-pub(crate) async fn computes_itself(address: &HttpUrl, adapter: AdapterKind, model: Option<&str>) -> bool {
+/// Outcome of the question whether a server computes itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SelfProof {
+    /// It does.
+    Proved,
+    /// Another server answers, or the server does not have the model.
+    Other,
+    /// Nothing answers, for this reason in words.
+    Silent(String),
+}
+
+impl SelfProof {
+    /// Judges a document of the server.
+    fn judge(document: Result<Value, LookFault>, is_own: impl FnOnce(&Value) -> bool) -> Self {
+        match document {
+            Ok(document) if is_own(&document) => Self::Proved,
+            Ok(_) | Err(LookFault::Status(_) | LookFault::NoJson) => Self::Other,
+            Err(LookFault::Silent(words)) => Self::Silent(words),
+        }
+    }
+}
+
+/// Asks the server at an address whether it computes the answers of a model itself. `None` for the model means that any of its models can
+/// answer. Sends no key.
+pub(crate) async fn computes_itself(
+    address: &HttpUrl,
+    adapter: AdapterKind,
+    model: Option<&str>,
+) -> SelfProof {
     let Ok(look) = Look::new(address) else {
-        return false;
+        return SelfProof::Other;
     };
     let root = address.without_last("v1");
     match adapter {
         AdapterKind::Llamacpp => {
             let props = look.read(&root.join("props")).await;
-            if props.is_ok_and(|props| read_llamacpp(&props, &Value::Null).is_some()) {
-                return true;
+            let by_props = SelfProof::judge(props, |props| read_llamacpp(props, &Value::Null).is_some());
+            if by_props != SelfProof::Other {
+                return by_props;
             }
             // With a key of its own, the server shows strangers its list alone.
             let list = look.read(&root.join("v1/models")).await;
-            list.is_ok_and(|list| are_all_of(&list, "llamacpp"))
+            SelfProof::judge(list, |list| are_all_of(list, "llamacpp"))
         }
         AdapterKind::Ollama => {
+            let version = look.read(&root.join("api/version")).await;
+            let by_version = SelfProof::judge(version, states_version);
+            if by_version != SelfProof::Proved {
+                return by_version;
+            }
             let tags = look.read(&root.join("api/tags")).await;
-            let is_own = tags.is_ok_and(|tags| runs_model(&tags, model));
-            is_own && look.read_version(&root).await.is_some()
+            SelfProof::judge(tags, |tags| runs_model(tags, model))
         }
         AdapterKind::Lmstudio => {
             for path in LMSTUDIO_LISTS {
                 // An earlier version answers the newer path with an error and the status 200.
                 let document = look.read(&root.join(path)).await;
-                if document.is_ok_and(|document| read_lmstudio(&document).is_some()) {
-                    return true;
+                let by_list = SelfProof::judge(document, |document| read_lmstudio(document).is_some());
+                if by_list != SelfProof::Other {
+                    return by_list;
                 }
             }
-            false
+            SelfProof::Other
         }
         AdapterKind::Openai => {
             let list = look.read(&address.join("models")).await;
-            list.is_ok_and(|list| are_all_of(&list, "vllm") || are_all_of(&list, "sglang"))
+            SelfProof::judge(list, |list| {
+                are_all_of(list, "vllm") || are_all_of(list, "sglang")
+            })
         }
         AdapterKind::Anthropic
         | AdapterKind::Gemini
@@ -198,7 +232,7 @@ pub(crate) async fn computes_itself(address: &HttpUrl, adapter: AdapterKind, mod
         | AdapterKind::Tool
         | AdapterKind::Toolbox
         | AdapterKind::Mcp
-        | AdapterKind::Pool => false,
+        | AdapterKind::Pool => SelfProof::Other,
     }
 }
 
@@ -253,7 +287,7 @@ impl<'a> Look<'a> {
     /// Returns if an Ollama server states its version. `None` if another server answers.
     async fn read_version(&self, root: &HttpUrl) -> Option<()> {
         let version = self.read(&root.join("api/version")).await.ok()?;
-        version.get("version").and_then(Value::as_str).map(|_| ())
+        states_version(&version).then_some(())
     }
 
     /// Reads the models of an Ollama server, with the window of the first. `None` if it is another server.
@@ -295,6 +329,11 @@ impl<'a> Look<'a> {
             .hint("name the address below which `/models` or `/v1/models` is, as in `http://127.0.0.1:8080`"),
         }
     }
+}
+
+/// Returns true for the version of an Ollama server.
+fn states_version(version: &Value) -> bool {
+    version.get("version").is_some_and(Value::is_string)
 }
 
 /// Takes a name from a server. `None` if it cannot be the name of a model.

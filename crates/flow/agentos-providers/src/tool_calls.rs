@@ -97,7 +97,7 @@ pub async fn probe_tool_calls(tool: &Tool) -> ToolCallProbe {
         ),
         Ok(Some(seen)) => {
             found.usage = seen.usage;
-            let price = prove_prices(tool.price.clone(), &hosting.profile).await;
+            let price = prove_prices(tool.price.clone(), &hosting.profile).await.prices;
             let cost = seen.usage.and_then(|usage| price.cost(&usage));
             found.cost_micro_usd = cost.map(ExactCost::micro_dollars);
             found.latency_ms = seen.latency_ms;

@@ -20,7 +20,7 @@ use agentos_profile::{
 use agentos_tool::{Adapter, Constrain, EditFormat, TokenPrices};
 
 use crate::learned_windows::{self, RememberedWindow};
-use crate::prices;
+use crate::prices::{self, SilentServer};
 use crate::programs;
 use crate::servers::{Hosting, bounding_window, sourced_window};
 use crate::tool_notices;
@@ -44,6 +44,8 @@ pub struct Tool {
     pub model: Option<String>,
     /// Price of tokens.
     pub price: TokenPrices,
+    /// Its server, if that gave no answer when it was asked whether its calls cost nothing.
+    pub silent: Option<SilentServer>,
     /// Most tokens of an answer. `None` if the profile sets no limit.
     pub max_tokens: Option<u64>,
     /// The model's window as the profile or the catalogue states it. `None` if neither does.
@@ -381,6 +383,7 @@ pub fn make_server_tool(ground: &Ground, resolved: &ResolvedProfile) -> Result<T
         adapter: hosting.make_adapter(Names::System)?,
         model: profile.model.clone(),
         price: prices::find_prices(resolved)?,
+        silent: None,
         max_tokens: profile.params.max_tokens,
         reports_window: matches!(profile.adapter, AdapterKind::Llamacpp | AdapterKind::Lmstudio),
         bounding_window: bounding_window(resolved),
@@ -423,23 +426,9 @@ pub fn make_replay(ground: &Ground, recording: Option<&Recording>) -> Result<Too
         None => None,
     };
     Ok(Tool {
-        adapter: Box::new(ReplayAdapter::new(recording)),
         model: Some("recorded".to_owned()),
-        price: TokenPrices::default(),
-        max_tokens: None,
-        window: None,
-        bounding_window: None,
-        reports_window: false,
         timeout_seconds: 60,
-        edit_format: EditFormat::default(),
-        constrain: Constrain::Off,
-        notices: Vec::new(),
-        key: None,
-        in_copy: false,
-        has_tools: false,
-        hosting: None,
-        served: None,
-        address: None,
+        ..programs::default_tool(Box::new(ReplayAdapter::new(recording)), false)
     })
 }
 

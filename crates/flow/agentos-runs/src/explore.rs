@@ -134,6 +134,7 @@ pub(crate) fn make_explorer(
             model: profile.model.clone(),
             execution_mode: profile.execution_mode(),
             price: made.price.clone(),
+            silent: made.silent.clone(),
             window: made.bounding_window,
         },
     )?;

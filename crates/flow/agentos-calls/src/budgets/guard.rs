@@ -19,6 +19,7 @@ use super::{name_counted, open_store, read_budgets, read_recorded};
 use crate::ledger::{Ledger, store_error};
 use agentos_ground::Ground;
 use agentos_ground::clock::{self, SystemClock};
+use agentos_providers::prices::SilentServer;
 
 /// Seconds after which the process of an open call counts as gone. A call that takes longer counts as its bound until its end.
 const LEASE_SECONDS: u32 = 900;
@@ -39,11 +40,22 @@ pub struct GuardedModel {
     pub execution_mode: ExecutionMode,
     /// Prices of its tokens.
     pub price: TokenPrices,
+    /// Its server, if that gave no answer when it was asked whether its calls cost nothing.
+    pub silent: Option<SilentServer>,
     /// Largest window that the user or the catalogue states. `None` if neither states one.
     pub window: Option<u64>,
 }
 
 impl GuardedModel {
+    /// Makes the error of a model whose calls have no price.
+    fn refuse_price(&self) -> EffectError {
+        let name = name_model(&self.provider, self.model.as_deref());
+        match &self.silent {
+            Some(silent) => refuse_silent(&name, silent),
+            None => refuse_unknown(&self.provider, self.model.as_deref()),
+        }
+    }
+
     /// Returns true if a call of the model may cost money, with a prompt of any length. Without a price it may, on this machine too: a
     /// gateway here can pass calls on to a paid service.
     fn may_cost(&self) -> bool {
@@ -123,6 +135,7 @@ impl BudgetGuard {
             model,
             execution_mode: _,
             price,
+            silent: _,
             window,
         } = &self.model;
         let input_tokens = size.bound_input(*window);
@@ -131,7 +144,7 @@ impl BudgetGuard {
             Some(tokens) => tokens,
             // Without a price of the answer, the price of the prompt alone would be the bound.
             None if has_costs && price.bound_cost(input_tokens, 1).is_none() => {
-                return Err(refuse_unknown(provider, model.as_deref()));
+                return Err(self.model.refuse_price());
             }
             // A free model costs nothing however long its answer is.
             None if !self.has_unit(BudgetUnit::Tokens)
@@ -144,7 +157,7 @@ impl BudgetGuard {
         let bound = match price.bound_cost(input_tokens, output_tokens) {
             Some(bound) => bound,
             None if has_costs => {
-                return Err(refuse_unknown(provider, model.as_deref()));
+                return Err(self.model.refuse_price());
             }
             // Budgets in calls and tokens need no price.
             None => ExactCost::default(),
@@ -347,13 +360,29 @@ pub(crate) fn refuse_uncounted(provider: &str) -> EffectError {
 
 /// Makes the error of a model whose calls have no price.
 pub(crate) fn refuse_unknown(provider: &str, model: Option<&str>) -> EffectError {
-    let name = model.map_or_else(|| provider.to_owned(), |model| format!("{provider}/{model}"));
+    let name = name_model(provider, model);
     let message = format!("a budget is set, and nobody states what a call of `{name}` costs");
     EffectError::new(Cause::Limit, "budget-no-price", message)
         .hint(format!(
             "state `price` in your profile of `{provider}`: 0 if its calls cost nothing"
         ))
         .suggest_steps([NextStep::ListBudgets])
+}
+
+/// Makes the error of a model whose server would compute itself, and does not answer. A price of 0 is no advice: another server can answer
+/// there later.
+fn refuse_silent(name: &str, silent: &SilentServer) -> EffectError {
+    let SilentServer { address, why } = silent;
+    let message = format!(
+        "a budget is set, and the server at {address} does not answer, so it cannot show that a call of `{name}` costs nothing: {why}"
+    );
+    EffectError::new(Cause::Limit, "budget-no-price", message)
+        .hint("start the server, and check the address and the port")
+        .suggest_steps([NextStep::CheckHealth])
+}
+
+fn name_model(provider: &str, model: Option<&str>) -> String {
+    model.map_or_else(|| provider.to_owned(), |model| format!("{provider}/{model}"))
 }
 
 /// Describes a budget, as in `$5/day of provider openai`, or `50 calls/day of guild red (each guild)`.
@@ -397,8 +426,29 @@ mod tests {
             model: None,
             execution_mode,
             price,
+            silent: None,
             window: None,
         }
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_is_to_be_started() {
+        let unpriced = model(TokenPrices::default(), ExecutionMode::Local);
+        let silent = Some(SilentServer {
+            address: "http://127.0.0.1:8080".to_owned(),
+            why: "connection refused".to_owned(),
+        });
+        let errors = [
+            unpriced.refuse_price(),
+            GuardedModel { silent, ..unpriced }.refuse_price(),
+        ];
+        let shown = errors.map(|error| format!("{}\n  {}", error.message, error.hint.unwrap_or_default()));
+        insta::assert_snapshot!(shown.join("\n"), @"
+        a budget is set, and nobody states what a call of `p` costs
+          state `price` in your profile of `p`: 0 if its calls cost nothing
+        a budget is set, and the server at http://127.0.0.1:8080 does not answer, so it cannot show that a call of `p` costs nothing: connection refused
+          start the server, and check the address and the port
+        ");
     }
 
     #[test]

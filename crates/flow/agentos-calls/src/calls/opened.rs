@@ -96,6 +96,7 @@ impl ReadyModel {
             model: opened.model_name.clone(),
             execution_mode: opened.execution_mode,
             price: opened.price.clone(),
+            silent: opened.tool.silent.clone(),
             window: opened.tool.bounding_window,
         };
         Ok(Self {

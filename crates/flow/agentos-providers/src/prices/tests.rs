@@ -50,12 +50,42 @@ fn a_server_of_this_machine_is_free_only_if_it_answers_as_one_that_computes() {
         );
         let known = find_prices(&resolved).unwrap();
         assert_eq!(
-            show(&prove_prices_now(known, &resolved.profile)),
+            show(&prove_prices_now(known, &resolved.profile).prices),
             proved,
             "{provider} {base_url}"
         );
     }
     assert_eq!(gateway.requests().len(), 2);
+}
+
+#[test]
+fn a_server_that_gives_no_answer_is_told_apart_from_another_one() {
+    let gateway = FakeServer::start(|_| Reply::json(404, &json!({}))).unwrap();
+    let stopped = {
+        let server = FakeServer::start(|_| Reply::json(404, &json!({}))).unwrap();
+        server.url()
+    };
+    for provider in ["llamacpp", "ollama", "lmstudio", "vllm"] {
+        let ask = |base_url: &str| {
+            let flags = ProfileFlags {
+                model: Some("m".to_owned()),
+                base_url: Some(format!("{base_url}/v1")),
+                ..ProfileFlags::default()
+            };
+            let layers = ProfileLayers {
+                flags,
+                ..ProfileLayers::default()
+            };
+            let resolved = resolve_profile(provider, &layers).unwrap();
+            let proved = prove_prices_now(TokenPrices::default(), &resolved.profile);
+            assert!(proved.prices.is_unknown(), "{provider}");
+            proved.silent
+        };
+        assert_eq!(ask(&gateway.url()), None, "{provider}");
+        let silent = ask(&stopped).unwrap();
+        assert_eq!(silent.address, format!("{stopped}/v1"), "{provider}");
+        assert!(!silent.why.is_empty(), "{provider}");
+    }
 }
 
 fn show(prices: &TokenPrices) -> String {

@@ -26,7 +26,7 @@ use agentos_ground::window_share::measure_window;
 use agentos_ground::window_share::reserve_answer;
 use agentos_providers::known_tools::read_tools;
 use agentos_providers::learned_windows::RememberedWindow;
-use agentos_providers::prices::prove_prices;
+use agentos_providers::prices::{ProvedPrices, SilentServer, prove_prices};
 use agentos_providers::servers::sourced_window;
 use agentos_providers::tools::{Tool, make_server_tool};
 use agentos_runs::context_choice::find_window;
@@ -38,6 +38,8 @@ pub struct ModelParts {
     /// Address of the server. `None` if the adapter's is fixed.
     address: Option<String>,
     price: TokenPrices,
+    /// The server, if it gave no answer when it was asked whether its calls cost nothing.
+    silent: Option<SilentServer>,
     /// Largest window that the user or the catalogue states. `None` if neither states one.
     bounding_window: Option<u64>,
     window: WindowSize,
@@ -61,6 +63,7 @@ impl ModelParts {
             model: self.requested.clone(),
             execution_mode: self.facts.execution_mode,
             price: self.price.clone(),
+            silent: self.silent.clone(),
             window: self.bounding_window,
         };
         BudgetGuard::open(ground, model).map(BudgetMeter::for_turns)
@@ -120,7 +123,8 @@ pub async fn prepare_model(
         biased;
         () = &mut *cancel => (None, None, true),
         (first, window, price) = ask_server(ground, &tool, &resolved) => {
-            tool.price = price;
+            tool.price = price.prices;
+            tool.silent = price.silent;
             (first, window, false)
         }
     };
@@ -147,6 +151,7 @@ pub async fn prepare_model(
         requested: resolved.profile.model.clone(),
         address: tool.address,
         price: tool.price,
+        silent: tool.silent,
         bounding_window: tool.bounding_window,
         window,
         max_output_tokens: choice.max_output_tokens.or(tool.max_tokens),
@@ -160,7 +165,7 @@ async fn ask_server(
     ground: &Ground,
     tool: &Tool,
     resolved: &ResolvedProfile,
-) -> (Option<LedgerLock>, Option<ModelWindow>, TokenPrices) {
+) -> (Option<LedgerLock>, Option<ModelWindow>, ProvedPrices) {
     let price = prove_prices(tool.price.clone(), &resolved.profile).await;
     let look = await_first_request(ground, tool).await;
     let window = find_window(tool, look.loaded_window);

@@ -48,6 +48,7 @@ impl BudgetHome {
             model: Some("tiny".to_owned()),
             execution_mode: ExecutionMode::Cloud,
             price,
+            silent: None,
             window: self.window,
         };
         let guard = BudgetGuard::open(&self.ground, model).unwrap();
