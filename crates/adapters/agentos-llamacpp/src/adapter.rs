@@ -78,8 +78,8 @@ async fn probe_documents(call: ServerCall<'_>, mode: LlamaCppMode) -> Result<Pro
 
 /// Checks that no other service answers at the path of tasks: a proxy can pass only some of the paths on.
 ///
-/// llama.cpp refuses a request without a prompt in its own form, before the request takes a slot. An older version answers it, so the request
-/// asks for no tokens. No model is named, so a router loads none.
+/// llama.cpp refuses a request without a prompt in its own form, before the request takes a slot. An older version answers it,
+/// so the request asks for no tokens. No model is named, so a router loads none.
 ///
 /// # Errors
 /// If the answer is certainly not from llama.cpp. A failure that it can have itself says nothing about the path.

@@ -5,10 +5,11 @@
 //! | server | prices if nobody states any |
 //! |---|---|
 //! | the vendor's own | those of the catalogue |
-//! | llama.cpp, LM Studio, Ollama, and a provider `vllm` or `sglang`, on this machine, which answers as itself, with the model in its list if it is Ollama, right before the call | 0 |
+//! | llama.cpp, LM Studio, Ollama, and a provider `vllm` or `sglang`, on this machine, which answers as itself right before the call | 0 |
 //! | another one, or another one in the place of these | unknown, because it can pass calls on to a paid service |
 //!
-//! For vLLM and SGLang under other names, `agentos models add` asks once and writes the price 0 into the user's profile.
+//! Ollama must have the model in its list, without another host. For vLLM and SGLang under other names, `agentos models add` asks
+//! once and writes the price 0 into the user's profile.
 
 use std::time::Duration;
 

@@ -176,8 +176,8 @@ impl SelfProof {
     }
 }
 
-/// Asks the server at an address whether it computes the answers of a model itself. `None` for the model means that any of its models can
-/// answer. Sends no key.
+/// Asks the server at an address whether it computes the answers of a model itself. `None` for the model means that any of
+/// its models can answer. Sends no key.
 pub(crate) async fn computes_itself(
     address: &HttpUrl,
     adapter: AdapterKind,

@@ -556,7 +556,7 @@ async fn a_routers_model_has_a_context_of_its_own() {
     insta::assert_snapshot!(
         format!("{}; {}", health.details.replace(server.url().trim_start_matches("http://"), "HOST"), health.fix.unwrap()),
         @r"
-    `HOST` is ready with model `a`, but its context has 512 tokens and the profile expects 4096; start llama-server with `--ctx-size 4096` for each parallel slot
+    `HOST` is ready with model `a`; it also has `b`, but its context has 512 tokens and the profile expects 4096; start llama-server with `--ctx-size 4096` for each parallel slot
     "
     );
     let mut task = task(Duration::from_secs(20));

@@ -369,8 +369,8 @@ pub(crate) fn refuse_unknown(provider: &str, model: Option<&str>) -> EffectError
         .suggest_steps([NextStep::ListBudgets])
 }
 
-/// Makes the error of a model whose server would compute itself, and does not answer. A price of 0 is no advice: another server can answer
-/// there later.
+/// Makes the error of a model whose server would compute itself, and does not answer. A price of 0 is no advice: another
+/// server can answer there later.
 fn refuse_silent(name: &str, silent: &SilentServer) -> EffectError {
     let SilentServer { address, why } = silent;
     let message = format!(

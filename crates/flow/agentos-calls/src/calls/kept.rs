@@ -95,8 +95,8 @@ impl<K: PartialEq> KeptList<K> {
     }
 }
 
-/// Locks that are held while a provider's settings are read and its server is asked, by the provider's name: requests for it that come
-/// meanwhile wait, and use what was opened. Requests for other providers do not wait.
+/// Locks that are held while a provider's settings are read and its server is asked, by the provider's name: requests for it
+/// that come meanwhile wait, and use what was opened. Requests for other providers do not wait.
 #[derive(Default)]
 struct OpeningLocks(Mutex<BTreeMap<String, Arc<Mutex<()>>>>);
 

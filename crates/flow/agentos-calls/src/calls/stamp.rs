@@ -48,8 +48,8 @@ impl SettingsMarks {
         Self(marks.collect())
     }
 
-    /// Makes the stamp of a model that is open now. Its life begins here, because a server on this machine can take seconds to answer while
-    /// the model is opened, and the requests that waited must find a young stamp.
+    /// Makes the stamp of a model that is open now. Its life begins here, because a server on this machine can take seconds
+    /// to answer while the model is opened, and the requests that waited must find a young stamp.
     pub(super) fn into_stamp(self) -> SettingsStamp {
         SettingsStamp {
             marks: self,

@@ -15,8 +15,8 @@ pub(crate) fn is_hosted_model(model: &str) -> bool {
     name.ends_with("-cloud") || name.ends_with(":cloud") || name.ends_with("-cloud:latest")
 }
 
-/// Returns true if a list of Ollama has the model, and Ollama computes its answers here. `None` for the model means that the list has
-/// models, and all are computed here. A model of the paid service stands in the list with the host that answers, under any name.
+/// Returns true if a list of Ollama has the model, and Ollama computes its answers here. `None` for the model means that the
+/// list has models, and all are computed here. A model of the paid service stands in the list with the host that answers, under any name.
 pub(super) fn runs_model(tags: &Value, model: Option<&str>) -> bool {
     let Some(entries) = tags.get("models").and_then(Value::as_array) else {
         return false;
