@@ -157,7 +157,7 @@ pub(crate) async fn look_at(address: &HttpUrl) -> Result<SeenServer, EffectError
 /// Outcome of the question whether a server computes itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SelfProof {
-    /// It does.
+    /// The server does.
     Proved,
     /// Another server answers, or the server does not have the model.
     Other,

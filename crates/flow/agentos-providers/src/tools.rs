@@ -44,7 +44,7 @@ pub struct Tool {
     pub model: Option<String>,
     /// Price of tokens.
     pub price: TokenPrices,
-    /// Its server, if that gave no answer when it was asked whether its calls cost nothing.
+    /// Server, if it gave no answer when it was asked whether its calls cost nothing.
     pub silent: Option<SilentServer>,
     /// Most tokens of an answer. `None` if the profile sets no limit.
     pub max_tokens: Option<u64>,

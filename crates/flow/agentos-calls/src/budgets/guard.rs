@@ -40,7 +40,7 @@ pub struct GuardedModel {
     pub execution_mode: ExecutionMode,
     /// Prices of its tokens.
     pub price: TokenPrices,
-    /// Its server, if that gave no answer when it was asked whether its calls cost nothing.
+    /// Server, if it gave no answer when it was asked whether its calls cost nothing.
     pub silent: Option<SilentServer>,
     /// Largest window that the user or the catalogue states. `None` if neither states one.
     pub window: Option<u64>,
