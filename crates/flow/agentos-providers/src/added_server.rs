@@ -117,10 +117,10 @@ impl Providers<'_> {
         })
     }
 
-    /// Adds a server that a search on this machine found, as [`Ground::add_server`] does. `None` if the user has a profile of it already.
+    /// Adds a server that a search on this machine found, as [`Providers::add_server`] does. `None` if the user has a profile of it already.
     ///
     /// # Errors
-    /// As [`Ground::add_server`].
+    /// As [`Providers::add_server`].
     pub async fn add_found_server(
         self,
         found: &FoundServer,

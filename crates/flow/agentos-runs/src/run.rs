@@ -4,7 +4,7 @@
 //!
 //! | the caller | the run's own thread |
 //! |---|---|
-//! | [`Ground::start_run`] returns a [`RunHandle`] | opens repository and tape, finishes or rolls back an interrupted landing |
+//! | [`Runs::start_run`] returns a [`RunHandle`] | opens repository and tape, finishes or rolls back an interrupted landing |
 //! | [`RunEvents::next`] | sends [`RunEvent`]s: notices, progress, records of the tape |
 //! | [`RunControl::answer`] | waits if policy asks for a person: an answer counts only for the change of its question |
 //! | [`RunControl::cancel`] | closes the connection or ends the program; an open question stays open in the queue of requests |

@@ -49,7 +49,7 @@ impl Runs<'_> {
     /// message. It is the text that [`RunText::Prompt`](agentos_stories::run_story::RunText::Prompt) returns after the run. Sends no task.
     ///
     /// # Errors
-    /// As [`Ground::find_context`], and if the provider is sent no prompt: a recording, or a program that reads the task as JSON.
+    /// As [`Runs::find_context`], and if the provider is sent no prompt: a recording, or a program that reads the task as JSON.
     pub fn preview_prompt(self, spec: &TaskSpec) -> Result<String, EffectError> {
         if matches!(
             spec.provider.provider,

@@ -4,7 +4,7 @@
 //!
 //! | the caller | the ledger |
 //! |---|---|
-//! | [`Ground::open_conversation`] | nothing is written; the session is locked until the conversation is dropped |
+//! | [`Talk::open_conversation`] | nothing is written; the session is locked until the conversation is dropped |
 //! | [`Conversation::change_settings`] | a `session` record |
 //! | [`Conversation::take_turn`] | the texts, then a `turn` record, whatever the end is |
 //! | [`Conversation::clear`] | a `session` record |
@@ -156,7 +156,7 @@ impl Talk<'_> {
         self.open_any_conversation(key)
     }
 
-    /// Opens a session whatever its name is, as [`Ground::open_conversation`] does: a session of an earlier version may have the name
+    /// Opens a session whatever its name is, as [`Talk::open_conversation`] does: a session of an earlier version may have the name
     /// of a token, and can be deleted.
     pub(crate) fn open_any_conversation(self, key: &SessionKey) -> Result<Conversation, EffectError> {
         let ledger = Ledger::open(self.ground)?;

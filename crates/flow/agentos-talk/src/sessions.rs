@@ -337,7 +337,7 @@ impl Talk<'_> {
     /// Opens a session that has begun.
     ///
     /// # Errors
-    /// If there is no such session, or those of [`Ground::open_conversation`].
+    /// If there is no such session, or those of [`Talk::open_conversation`].
     pub fn open_existing_conversation(self, key: &SessionKey) -> Result<Conversation, EffectError> {
         let conversation = self.open_conversation(key)?;
         match conversation.has_begun() {

@@ -90,7 +90,7 @@ pub fn a_request_waits_and_is_approved_later() -> Ended {
             "{asked:?}"
         );
         assert_eq!(world.subjects(), ["begin"]);
-        let open = world.host.open_requests().expect("requests can be read");
+        let open = world.host.runs().open_requests().expect("requests can be read");
         let runs: Vec<&str> = open.iter().map(|request| request.run.as_str()).collect();
         assert_eq!(runs, [asked.run.as_str()]);
         let work = RunWork::Approval {
@@ -100,7 +100,7 @@ pub fn a_request_waits_and_is_approved_later() -> Ended {
         };
         let landed = outcome(world.start(RunSpec::new(SessionOptions::default(), work))).await;
         assert_eq!(landed.outcome, OutcomeKind::Landed, "{landed:?}");
-        assert_eq!(world.host.open_requests().expect("requests can be read").len(), 0);
+        assert_eq!(world.host.runs().open_requests().expect("requests can be read").len(), 0);
         assert_eq!(world.repo.read(WORKFLOW), b"on: push\n");
         assert_eq!(world.subjects(), ["test every push", "begin"]);
         world.assert_whole(1);

@@ -52,7 +52,7 @@ pub fn a_selector_of_another_program_chooses_by_the_clock() -> Ended {
             ..PoolQuery::default()
         };
         let own = Some(("office-hours", &OfficeHours as &dyn ModelSelector));
-        let choice = world.host.choose_member_with("mine", &query, own).expect("a choice");
+        let choice = world.host.calls().choose_member_with("mine", &query, own).expect("a choice");
         assert_eq!(choice.alias.as_deref(), Some(expected), "{hour} {weekday}");
         assert_eq!(choice.own_selector.as_deref(), Some("office-hours"));
         let replay = replay_with(&choice, ("office-hours", &OfficeHours)).expect("a replay");

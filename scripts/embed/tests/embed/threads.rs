@@ -16,7 +16,7 @@ pub fn everything_is_send() -> Ended {
     wait_for(async {
         let world = World::new(&[("a.txt", "a\n")]);
         let host = world.host.clone();
-        let started = tokio::spawn(async move { host.start_run(change_workflow(ConsentMode::Person)) });
+        let started = tokio::spawn(async move { host.runs().start_run(change_workflow(ConsentMode::Person)) });
         let run = started.await.expect("the task ends").expect("the run starts");
         let control = run.control();
         let (sender, events) = mpsc::channel();

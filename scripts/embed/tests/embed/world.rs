@@ -39,7 +39,7 @@ impl World {
 
     /// Returns the reason why the kernel cannot confine a tool here. `None` if it can.
     pub fn lacks_sandbox(&self) -> Option<String> {
-        let report = self.host.check_setup(true).expect("the machine can be examined");
+        let report = self.host.stories().check_setup(true).expect("the machine can be examined");
         let check = report.checks.into_iter().find(|check| check.name == "sandbox");
         let check = check.expect("the sandbox is examined");
         (check.status != CheckStatus::Ok).then_some(check.details)
@@ -47,7 +47,7 @@ impl World {
 
     /// Starts a run.
     pub fn start(&self, spec: RunSpec) -> RunHandle {
-        self.host.start_run(spec).expect("the run starts")
+        self.host.runs().start_run(spec).expect("the run starts")
     }
 
     /// Lists the subjects of all commits, the newest first.
@@ -66,7 +66,7 @@ impl World {
         }
         let report = self
             .host
-            .verify_evidence(&VerifySpec::default())
+            .stories().verify_evidence(&VerifySpec::default())
             .expect("the evidence can be read");
         assert!(report.ok, "{report:?}");
         assert_eq!(report.commits, Some(commits));

@@ -199,8 +199,6 @@ fn the_origin_of_each_value_is_shown_when_asked_for() {
     mode                                openai_compatible         derived
     model                               qwen                      environment AGENTOS_LMSTUDIO_MODEL
     name                                lmstudio-local            built-in
-    price.input                         0.0                       derived
-    price.output                        0.0                       derived
     requires_key                        false                     derived
     timeouts.connect_seconds            4                         derived
     timeouts.first_byte_seconds         600                       derived

@@ -76,10 +76,10 @@ impl Calls<'_> {
         self.choose_member_with(pool, query, None)
     }
 
-    /// Chooses a member of a pool as [`Ground::choose_member`] does, with a named selector of the calling program.
+    /// Chooses a member of a pool as [`Calls::choose_member`] does, with a named selector of the calling program.
     ///
     /// # Errors
-    /// Those of [`Ground::choose_member`], and if the selector chose a member that does not fit.
+    /// Those of [`Calls::choose_member`], and if the selector chose a member that does not fit.
     pub fn choose_member_with(
         self,
         pool: &str,

@@ -52,7 +52,7 @@ impl Providers<'_> {
     /// profile's is used again.
     ///
     /// # Errors
-    /// As [`Ground::set_setting`].
+    /// As [`Providers::set_setting`].
     pub fn use_provider(self, name: &str, model: Option<&str>) -> Result<DefaultProvider, EffectError> {
         let names = ModelNames::read(self.ground)?;
         let named = ModelName::parse(name);

@@ -1,6 +1,6 @@
 //! What it costs to decide the reads of a long session again. The times are printed for people, and no test fails because of one.
 //!
-//! `AGENTOS_READS=1000 cargo nextest run -p agentos-host reads_are_decided_again --no-capture`
+//! `AGENTOS_READS=1000 cargo nextest run -p agentos-calls reads_are_decided_again --no-capture`
 
 use super::*;
 
