@@ -82,7 +82,7 @@ impl RunPool {
         }
     }
 
-    /// Leaves a member out for the rest of the run, and chooses again: its tool cannot be made.
+    /// Leaves a member out for the rest of the run, and chooses again: its tool cannot be made. `None` if no other member is left.
     pub fn choose_instead(
         &self,
         ground: &Ground,
