@@ -82,8 +82,8 @@ fn module_path(inside: &str) -> String {
     }
 }
 
-/// Lists the other modules of the crate that a file names. What it exports again for its users is no import, and neither is a name at
-/// the root of the crate.
+/// Lists the other modules of the crate that a file names. Names that the file exports again (`pub use`), and names at the root of the
+/// crate, do not count.
 fn list_imports(module: &str, text: &str, modules: &Modules<'_>) -> BTreeSet<String> {
     let code = source::split_source(text).code;
     let mut found = BTreeSet::new();
@@ -137,7 +137,7 @@ fn expand_paths(rest: &str) -> Vec<String> {
     let inside = group.split(|c| {
         match c {
             '{' => depth += 1,
-            // The brace that ends the group itself ends the paths too; all text after it belongs to no path of the group.
+            // Behind the brace that ends the group is at most the end of its statement, which has no path.
             '}' => depth = depth.saturating_sub(1),
             _ => {}
         }

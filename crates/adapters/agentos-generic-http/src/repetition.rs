@@ -1,9 +1,9 @@
-//! Notices an answer that says the same thing again and again.
+//! Notices an answer that repeats a sentence without end.
 //!
-//! Owns: from when on a repetition is no answer any more. Never: ends a call.
+//! Owns: how much text must repeat. Never: ends a call.
 //!
-//! Small models fall into such loops, and only the limit on the answer would end them, after minutes. Tables, grids and diffs repeat
-//! themselves too, and are whole answers, so only a repeated sentence counts; other loops go on to the limit.
+//! Small models repeat a sentence until the limit on the answer ends it, after minutes. Tables, grids and diffs of correct answers repeat
+//! lines too. So only sentences count, and loops of other text end at the limit.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,8 @@ fn has_sentence(text: &str) -> bool {
     })
 }
 
-/// Returns the distance at which a text repeats itself from its first byte to its last. It is the whole length for a text that does not.
+/// Returns the smallest number of bytes after which a text repeats itself, from its first byte to its last. Returns the length of a text
+/// that does not repeat itself.
 fn find_period(text: &[u8]) -> usize {
     // The prefix function of Knuth, Morris and Pratt: the length of the longest proper prefix that is also a suffix.
     let mut borders: Vec<usize> = Vec::with_capacity(text.len());

@@ -47,7 +47,7 @@ pub struct Server {
     pub(crate) refused: RefusedFields,
 }
 
-/// Words the other models of a server, as in `; it also has `b` and `c``. Empty if it has none, or too many for one line.
+/// Words the other models of a server, as in `; it also has `b` and `c``. Empty without other models, or with too many for one line.
 fn word_others(model: &str, all: &[String]) -> String {
     const MOST: usize = 5;
     let others: Vec<String> = all

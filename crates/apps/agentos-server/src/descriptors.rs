@@ -2,11 +2,12 @@
 //!
 //! Owns: raising it to what connections, turns and calls can need together. Never: goes above what the system allows.
 
-/// Open files that the bounds can need: two for each connection that waits for a model, about 30 for each turn, and those of
-/// agents and of reads of the repositories, with room to spare.
+/// Open files that the service can need at its bounds: two for each connection that waits for a model, about 30 for each turn, and some
+/// for agents and reads of repositories.
 const MOST_NEEDED: u64 = 8192;
 
-/// Returns the limit to set. `None` if the present one is large enough, or cannot grow. A limit of `None` is no limit.
+/// Returns the limit to set. `None` if the present limit is large enough, or cannot grow. A `current` or `maximum` of `None` means
+/// unlimited.
 fn choose_limit(current: Option<u64>, maximum: Option<u64>) -> Option<u64> {
     let wanted = maximum.map_or(MOST_NEEDED, |maximum| maximum.min(MOST_NEEDED));
     current.is_some_and(|current| current < wanted).then_some(wanted)

@@ -31,7 +31,7 @@ impl Default for TurnPlaces {
     }
 }
 
-/// Reason why no turn begins.
+/// Reason why a turn is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnRefusal {
     /// A turn runs in the session.
@@ -309,7 +309,7 @@ mod tests {
         let places = TurnPlaces::default();
         let all: Vec<OpenTalks> = (0..3).map(|_| OpenTalks::default()).collect();
         let begin = |talks: &OpenTalks, name: String| talks.begin_turn(&places, &name, "");
-        // Many turns that ended and were never shown, as those of programs.
+        // Many turns that ended and were never shown, such as turns of programs.
         let failed = begin(&all[0], "first".to_owned()).unwrap();
         failed.end_turn(Some("no model".to_owned()));
         for at in 0..3 * MOST_KNOWN {

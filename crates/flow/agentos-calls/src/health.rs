@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Calls;
-use crate::pools::{self, is_pool};
+use crate::pools;
 use agentos_ground::Ground;
 use agentos_ground::clock::SystemClock;
 use agentos_ground::error::usage_error;
@@ -24,6 +24,7 @@ use agentos_providers::Providers;
 use agentos_providers::key_checks;
 use agentos_providers::known_tools::read_tools;
 use agentos_providers::model_name::{ModelName, ModelNames, NamedModel};
+use agentos_providers::pool_files::is_pool;
 use agentos_providers::probe::{self, Probe};
 use agentos_providers::profile_file::save_edit_format;
 use agentos_providers::tool_calls::{self, ToolCallProbe};

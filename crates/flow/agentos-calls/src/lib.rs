@@ -19,7 +19,7 @@ pub mod model_memory;
 pub mod model_values;
 pub mod models;
 pub mod pools;
-pub mod providers;
+pub mod provider_list;
 pub mod read_judge;
 pub mod reexec;
 pub mod toolbox_offer;
@@ -27,7 +27,7 @@ pub mod toolbox_session;
 
 use agentos_ground::Ground;
 
-/// The functions of this crate that belong to a [`Ground`].
+/// Single messages to a model, health, pools, budgets and costs. Cheap to make for each call.
 #[derive(Debug, Clone, Copy)]
 pub struct Calls<'a> {
     ground: &'a Ground,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::Calls;
 use crate::chat::word_failure;
 use crate::ledger::store_error;
-use crate::pools::{PoolQuery, load_chain, read_pool_file};
+use crate::pools::{PoolQuery, load_chain};
 use agentos_ground::Ground;
 use agentos_ground::clock::SystemClock;
 use agentos_ground::error::usage_error;
@@ -29,6 +29,7 @@ use agentos_providers::Providers;
 use agentos_providers::known_tools::read_tools;
 use agentos_providers::learned_windows;
 use agentos_providers::model_name::{ModelName, ModelNames, NamedModel};
+use agentos_providers::pool_files::read_pool_file;
 use agentos_providers::tools::{ServedModel, Tool, make_server_tool};
 
 /// Pause between two tries to get a lock that another program has.

@@ -38,16 +38,17 @@ use agentos_ground::error::usage_error;
 use agentos_ground::provider_kind::ProviderKind;
 use agentos_providers::Providers;
 use agentos_providers::known_tools::read_tools;
+use agentos_providers::pool_files::{is_pool, read_pool_file};
 use agentos_providers::tools::Tools;
 
 pub use choice::PoolQuery;
 pub use detect::{DetectedMember, PoolAbilities, SourcedAbility};
 pub use edit::PoolMemberSpec;
 pub use import::{PoolImport, PoolImportSpec};
-pub(crate) use members::{LoadedMember, LoadedPool, load_chain, read_pool_file};
+pub(crate) use members::{LoadedMember, LoadedPool, load_chain};
 pub use run_pool::RunPool;
 pub use stats::{MemberStatistics, PoolStatistics};
-pub use turn::{PinnedMember, PoolTurn, count_images};
+pub use turn::{HandOver, PinnedMember, PoolTurn, count_images};
 
 /// The output of `agentos pool list --json`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -160,11 +161,6 @@ pub fn list_providers(
         }
     }
     Ok(Some(providers))
-}
-
-/// Returns whether the user's own profile of this name is a pool. False if it contains a mistake, which using it reports.
-pub fn is_pool(tools: &Tools, name: &str) -> bool {
-    read_pool_file(tools, name).is_ok_and(|file| file.is_some())
 }
 
 /// Returns the place to which a turn of a pool may go: the cloud if one member is there.

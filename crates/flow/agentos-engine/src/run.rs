@@ -49,7 +49,7 @@ use crate::{Cause, FailedAttempt, Outcome, OutcomeKind};
 pub use crate::request::{TaskRequest, was_interrupted};
 pub use prompting::preview_task;
 
-use after_failure::{NextCall, find_next_call};
+use after_failure::{NextCall, NextReason, find_next_call};
 
 /// A call of a tool, judged but not landed.
 #[derive(Debug)]
@@ -380,7 +380,7 @@ pub async fn run(
         let next_call = find_next_call(effects, (request, &current), &narrowed, ended, &outcome, cancel);
         if let Some(NextCall {
             request: handed,
-            is_attempt,
+            reason,
         }) = next_call.await
         {
             let next = attempt_facts(&handed, attempt + 1, effects.clock.now());
@@ -393,16 +393,16 @@ pub async fn run(
                 // The other tool begins with the task alone: a change has one author.
                 (current, feedback, read_before, refusals) = (handed, None, 0, 0);
                 attempt += 1;
-                replaced += u32::from(!is_attempt);
+                replaced += u32::from(reason != NextReason::RefusedAnswers);
                 continue;
             }
             // Policy does not let the other tool, or this one again, be asked. A failed call is the end then; after an answer that did not
             // land, the same tool has its own attempts.
-            if !is_attempt {
-                return outcome;
-            }
-            if let Some(successors) = request.successors {
+            if let Some(successors) = request.successors.filter(|_| reason != NextReason::TooLong) {
                 successors.take_back();
+            }
+            if reason != NextReason::RefusedAnswers {
+                return outcome;
             }
         }
         let next = attempt_facts(&current, attempt + 1, effects.clock.now());

@@ -19,11 +19,11 @@ use agentos_talk::Talk;
 ///
 /// | door | subject |
 /// |---|---|
-/// | [`Host::providers`] | models, programs and toolboxes that the user has; settings and keys |
-/// | [`Host::calls`] | single messages to a model, pools, budgets and costs |
-/// | [`Host::stories`] | logs, exports, proofs and states of the repository and the machine |
-/// | [`Host::runs`] | tasks, answers, requests and undo: the only door through which a repository changes |
-/// | [`Host::talk`] | conversations that last, and the tools of agents |
+/// | [`Host::providers`] | profiles, keys, settings and toolboxes of the user, and adding servers and models |
+/// | [`Host::calls`] | single messages to a model, lists and health of providers and models, pools, budgets, costs |
+/// | [`Host::stories`] | logs, exports, proofs, and the state of the repository and the machine |
+/// | [`Host::runs`] | tasks, answers, requests, policy, devices and undo: the only door through which branches and files of a repository change |
+/// | [`Host::talk`] | conversations that last |
 ///
 /// Cheap to clone; every clone has the same context. What belongs to the context itself, such as the notices, is reached directly: a
 /// host can be used wherever its [`Ground`] can.

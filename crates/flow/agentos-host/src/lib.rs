@@ -71,7 +71,7 @@ pub use agentos_calls::pools::{
     DetectedMember, ListedMember, ListedPool, MemberStatistics, PoolAbilities, PoolImport, PoolImportSpec,
     PoolList, PoolMemberSpec, PoolQuery, PoolStatistics, SourcedAbility,
 };
-pub use agentos_calls::providers::{Listed, ToolList, key_variables};
+pub use agentos_calls::provider_list::{Listed, ToolList};
 pub use agentos_calls::reexec::reexec_hook;
 pub use agentos_engine::task_options::{FollowKind, FollowedRun};
 pub use agentos_ground::answer_spec::{AnswerSpec, RelandSpec};
@@ -108,7 +108,7 @@ pub use agentos_providers::added_server::{AddServerSpec, AddedServer};
 pub use agentos_providers::model_name::{ModelName, ModelNames, NamedModel};
 pub use agentos_providers::probe::{FormatProbe, Probe};
 pub use agentos_providers::profile_file::{NewProfile, ProfileDefaults};
-pub use agentos_providers::session::RecoverReport;
+pub use agentos_providers::provider_keys::key_variables;
 pub use agentos_providers::settings::{
     CallNames, DefaultProvider, KnownSetting, SETTINGS, SetValue, SettingKind, SettingOrigin, SettingValue,
     Settings, SettingsReport, ShownSetting, known_setting,
@@ -126,6 +126,7 @@ pub use agentos_runs::init::{InitReport, InitSpec, init_run};
 pub use agentos_runs::landing_habit::LandingHabit;
 pub use agentos_runs::proposal_run::ConsentedProposals;
 pub use agentos_runs::queue_walk::{DiffPart, WalkEffect, WalkState};
+pub use agentos_runs::recover::RecoverReport;
 pub use agentos_runs::requests::{DeniedRequest, OpenRequests, PreviewedRequest};
 pub use agentos_runs::retry::RetrySpec;
 pub use agentos_runs::rules::{

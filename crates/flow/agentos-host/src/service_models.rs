@@ -212,7 +212,7 @@ impl ServiceModels {
         let default = settings.default_provider().map(|default| default.provider);
         let mut offered = Vec::new();
         for provider in tools.profiled_names() {
-            let pool = agentos_calls::pools::is_pool(&tools, provider);
+            let pool = agentos_providers::pool_files::is_pool(&tools, provider);
             if !pool && tools.set_up_by(host, provider, default.as_deref()).is_none() {
                 continue;
             }
@@ -272,7 +272,7 @@ impl ServiceModels {
             (_, true) => named,
             (_, false) => return Err(unknown_model(name)),
         };
-        let is_pool = agentos_calls::pools::is_pool(&tools, named.provider.name());
+        let is_pool = agentos_providers::pool_files::is_pool(&tools, named.provider.name());
         let choice = ProviderChoice {
             overrides: ProviderOverrides {
                 model: named.model,

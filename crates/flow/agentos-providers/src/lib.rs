@@ -14,11 +14,13 @@ pub mod key_checks;
 pub mod known_tools;
 pub mod learned_windows;
 pub mod model_name;
+pub mod pool_files;
 pub mod prices;
 pub mod probe;
 pub mod profile_file;
 pub mod profile_values;
 pub mod programs;
+pub mod provider_keys;
 pub mod server_probe;
 pub mod servers;
 pub mod session;
@@ -33,7 +35,7 @@ pub mod user_models;
 
 use agentos_ground::Ground;
 
-/// The functions of this crate that belong to a [`Ground`].
+/// Models, programs and toolboxes that the user has, with settings and keys. Cheap to make for each call.
 #[derive(Debug, Clone, Copy)]
 pub struct Providers<'a> {
     ground: &'a Ground,

@@ -1,12 +1,12 @@
-//! The prices of a provider's model: those of the user's entry about it, else of its profile, else of the catalogue.
+//! The prices of a provider's model, from the user's entry about the model, else from the profile, else from the catalogue.
 //!
 //! Owns: when a price of the catalogue holds, and whose calls cost nothing. Never: computes a cost.
 //!
-//! | server | prices if nobody states any |
+//! | server | prices without an entry and a profile |
 //! |---|---|
-//! | the vendor's own | those of the catalogue |
-//! | llama.cpp, LM Studio, Ollama, and a provider `vllm` or `sglang`, on this machine, which answers as itself right before the call | 0 |
-//! | another one, or another one in the place of these | unknown, because it can pass calls on to a paid service |
+//! | the vendor's own | the prices of the catalogue |
+//! | llama.cpp, LM Studio, Ollama, `vllm` or `sglang` on this machine, if it answers as such a server right before the call | 0 |
+//! | any other server, also at the address of such a server | unknown, because it can pass calls on to a paid service |
 //!
 //! Ollama must have the model in its list, without another host. For vLLM and SGLang under other names, `agentos models add` asks
 //! once and writes the price 0 into the user's profile.
@@ -26,15 +26,15 @@ use agentos_ground::runtime::block_on_other_thread;
 /// Prices of a model after its server was asked which one it is.
 #[derive(Debug, Clone)]
 pub struct ProvedPrices {
-    /// The prices. None if nobody states them.
+    /// The prices. Each is `None` if it is not known.
     pub prices: TokenPrices,
     /// Server that could not show that its calls cost nothing, because it gave no answer.
-    pub silent: Option<SilentServer>,
+    pub silent: Option<UnprovedServer>,
 }
 
 /// Server of this machine that gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SilentServer {
+pub struct UnprovedServer {
     /// Address.
     pub address: String,
     /// Reason, in words.
@@ -44,7 +44,7 @@ pub struct SilentServer {
 /// Longest time to find out which server answers.
 const PROBE_TIME: Duration = Duration::from_secs(2);
 
-/// Returns the prices of the model that a profile names; none if nobody states them.
+/// Returns the prices of the model that a profile names. They are unknown if neither the user nor the catalogue has them.
 ///
 /// # Errors
 /// If the catalogue cannot be read.
@@ -100,7 +100,7 @@ pub async fn prove_prices(known: TokenPrices, profile: &Profile) -> ProvedPrices
     let address = address.to_string();
     ProvedPrices {
         prices: known,
-        silent: Some(SilentServer { address, why }),
+        silent: Some(UnprovedServer { address, why }),
     }
 }
 
@@ -176,7 +176,7 @@ fn name_source(resolved: &ResolvedProfile) -> String {
 }
 
 /// Returns the id of the model in the catalogue. `None` if it names no model, or its address is not the vendor's: whoever else
-/// answers there has prices of their own.
+/// answers there has other prices.
 fn catalog_id(resolved: &ResolvedProfile) -> Option<String> {
     let at_vendor = matches!(resolved.origin_of("base_url"), Some(Origin::BuiltIn));
     let model = resolved.profile.model.as_deref().filter(|_| at_vendor)?;

@@ -194,7 +194,7 @@ pub(crate) async fn computes_itself(
             if by_props != SelfProof::Other {
                 return by_props;
             }
-            // With a key of its own, the server shows strangers its list alone.
+            // A server that wants a key shows its list without the key, and nothing else.
             let list = look.read(&root.join("v1/models")).await;
             SelfProof::judge(list, |list| are_all_of(list, "llamacpp"))
         }

@@ -15,13 +15,10 @@ use agentos_engine::settle::RunEffects;
 use agentos_evidence::{RecordKind, Store};
 use agentos_executor::{CopyFolder, Recovered, Repository};
 use agentos_tool::RunId;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use crate::Providers;
 use crate::approver::Approver;
 use agentos_ground::Ground;
-use agentos_ground::clock::{self, SystemClock};
+use agentos_ground::clock::SystemClock;
 use agentos_ground::control::StopFlag;
 use agentos_ground::notice::recovered_notice;
 use agentos_ground::options::SessionOptions;
@@ -238,33 +235,11 @@ impl Session {
     }
 }
 
-/// The output of `agentos recover --json`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RecoverReport {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The landing that was finished or rolled back. `None` if there was nothing to do.
-    pub recovered: Option<Recovered>,
-}
-
-impl Providers<'_> {
-    /// Finishes or rolls back an interrupted landing, as every run does at its start.
-    ///
-    /// # Errors
-    /// If there is no repository, its evidence cannot be opened, or the landing cannot be finished now.
-    pub fn recover_landing(self) -> Result<RecoverReport, EffectError> {
-        let repo = repository::open(self.ground)?;
-        let store = Store::open(&repo.state_dir()).map_err(|error| evidence_error(&error))?;
-        let mut tape = Tape::new(self.ground, Rc::new(store), &clock::new_run());
-        Ok(RecoverReport {
-            version: 1,
-            recovered: recover_and_record(self.ground, &repo, &mut tape)?,
-        })
-    }
-}
-
-/// Finishes or rolls back an interrupted landing, notifies the observer, and records it.
-fn recover_and_record(
+/// Finishes or rolls back an interrupted landing, notifies the observer, and records it. `None` if no landing was interrupted.
+///
+/// # Errors
+/// If the landing cannot be finished now, or its record is not durable.
+pub fn recover_and_record(
     ground: &Ground,
     repo: &Repository,
     tape: &mut Tape,

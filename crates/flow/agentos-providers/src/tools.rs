@@ -20,7 +20,7 @@ use agentos_profile::{
 use agentos_tool::{Adapter, Constrain, EditFormat, TokenPrices};
 
 use crate::learned_windows::{self, RememberedWindow};
-use crate::prices::{self, SilentServer};
+use crate::prices::{self, UnprovedServer};
 use crate::programs;
 use crate::servers::{Hosting, bounding_window, sourced_window};
 use crate::tool_notices;
@@ -45,7 +45,7 @@ pub struct Tool {
     /// Price of tokens.
     pub price: TokenPrices,
     /// Server, if it gave no answer when it was asked whether its calls cost nothing.
-    pub silent: Option<SilentServer>,
+    pub silent: Option<UnprovedServer>,
     /// Most tokens of an answer. `None` if the profile sets no limit.
     pub max_tokens: Option<u64>,
     /// The model's window as the profile or the catalogue states it. `None` if neither does.

@@ -61,7 +61,7 @@ use tools::{ExploreTools, PROPOSE, ReadReports, takes_tools};
 /// Most characters of a call in the transcript.
 const LONGEST_CALL: usize = 400;
 
-/// Returns the limits of the tools of a profile's model. `None` if it is to have none, or has none and does not need any.
+/// Returns the limits of the tools of a profile's model. `None` if the model gets no tools.
 pub(crate) fn choose_limits(mode: ExploreMode, profile: &Profile) -> Option<ExploreLimits> {
     match mode {
         ExploreMode::IfModel(limits) => takes_tools(profile).then_some(limits),

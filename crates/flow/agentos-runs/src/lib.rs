@@ -20,6 +20,7 @@ pub mod pool_succession;
 pub mod proposal_run;
 pub mod queue_walk;
 pub mod recorded_options;
+pub mod recover;
 pub mod reland;
 pub mod requests;
 pub mod retry;
@@ -32,7 +33,7 @@ pub mod undo;
 
 use agentos_ground::Ground;
 
-/// The functions of this crate that belong to a [`Ground`].
+/// Tasks, answers, requests, policy, devices and undo: all that can change a branch or a file of a repository. Cheap to make for each call.
 #[derive(Debug, Clone, Copy)]
 pub struct Runs<'a> {
     ground: &'a Ground,

@@ -2,7 +2,7 @@
 //!
 //! Owns: making a member's tool only when it is asked. Never: asks a tool; the engine does.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell};
 
 use agentos_api::Notice;
 use agentos_engine::ports::{EffectError, FoundSuccessor, SuccessorTool, ToolSuccession};
@@ -11,7 +11,7 @@ use agentos_tool::ToolError;
 
 use crate::task_tool::make_server;
 use agentos_calls::model_memory::{FirstLook, await_first_request};
-use agentos_calls::pools::{PinnedMember, RunPool};
+use agentos_calls::pools::{HandOver, PinnedMember, RunPool};
 use agentos_ground::Ground;
 use agentos_ground::options::ProviderChoice;
 use agentos_ground::task_spec::TaskSpec;
@@ -21,7 +21,7 @@ use agentos_providers::programs::{self, ToolUse};
 use agentos_providers::session::SessionFolders;
 use agentos_providers::tools::Tool;
 
-/// Answers in a row that did not land, after which another member goes on with the task.
+/// Answers in a row that did not land, after which another member continues the task.
 const MOST_REFUSALS: u32 = 2;
 
 /// Members of a run's pool as the engine asks for them.
@@ -33,8 +33,6 @@ pub(crate) struct RunSuccession<'a> {
     /// Tools that were made, one for each hop. The engine borrows them until the run ends, so none moves.
     tools: [OnceCell<(Tool, FirstLook)>; MOST_HOPS],
     made: Cell<usize>,
-    /// Models of the tools after the first one. The ledger names the last.
-    models: RefCell<Vec<Option<String>>>,
 }
 
 impl<'a> RunSuccession<'a> {
@@ -52,7 +50,6 @@ impl<'a> RunSuccession<'a> {
             pool,
             tools: Default::default(),
             made: Cell::new(0),
-            models: RefCell::default(),
         }
     }
 
@@ -69,18 +66,20 @@ impl<'a> RunSuccession<'a> {
         Ok(tool)
     }
 
-    /// Makes the tool of this member, or of the next one whose tool can be made. `None` if no tool can be.
+    /// Makes the tool of this member, or of the next member whose tool can be made. `None` if no member is left.
     async fn prepare(&self, pinned: PinnedMember) -> Option<SuccessorTool<'_>> {
         let mut pinned = pinned;
         let tool = loop {
             match self.make_tool(&pinned.provider) {
                 Ok(tool) => break tool,
                 Err(error) => {
-                    // The failure of the call stays the end of the run; without this, the user would not know why no other member was
-                    // asked.
+                    // If no other member is left, the run ends with the failure before, which does not say this.
                     let message = format!("`{}` cannot be asked: {}", pinned.alias, error.message);
                     self.ground.notify(Notice::new("pool-failover", message));
-                    pinned = self.pool.choose_instead(self.ground, &pinned, &error.code)?;
+                    let code = &error.code;
+                    pinned = self
+                        .pool
+                        .choose_instead(self.ground, &pinned, code, HandOver::NoTool)?;
                 }
             }
         };
@@ -94,7 +93,6 @@ impl<'a> RunSuccession<'a> {
             .get(self.made.replace(self.made.get().saturating_add(1)))?;
         let (tool, _) = place.get_or_init(|| (tool, look));
         self.ground.observer().on_model(tool.model.as_deref());
-        self.models.borrow_mut().push(tool.model.clone());
         Some(SuccessorTool {
             adapter: tool.adapter.as_ref(),
             model: tool.model.clone(),
@@ -111,7 +109,7 @@ impl ToolSuccession for RunSuccession<'_> {
     fn find_next(&self, failure: &ToolError) -> FoundSuccessor<'_> {
         let code = failure.detail.clone();
         Box::pin(async move {
-            let next = self.pool.choose_after(self.ground, &code)?;
+            let next = self.pool.choose_after(self.ground, &code, HandOver::FailedCall)?;
             self.prepare(next).await
         })
     }
@@ -123,19 +121,20 @@ impl ToolSuccession for RunSuccession<'_> {
             if refusals < MOST_REFUSALS {
                 return None;
             }
-            let next = self.pool.choose_abler(self.ground, &code)?;
+            let next = self
+                .pool
+                .choose_after(self.ground, &code, HandOver::RefusedAnswers)?;
             self.prepare(next).await
         })
     }
 
     fn take_back(&self) {
-        self.pool.take_back();
-        let mut models = self.models.borrow_mut();
-        models.pop();
-        self.ground
-            .observer()
-            .on_model(models.last().and_then(|model| model.as_deref()));
-        let message = "policy does not let that member be asked: the one before it goes on with the task";
+        let Some(refused) = self.pool.take_back() else {
+            return;
+        };
+        let before = self.pool.provider().and_then(|provider| provider.overrides.model);
+        self.ground.observer().on_model(before.as_deref());
+        let message = format!("policy does not let `{}` be asked", refused.alias);
         self.ground.notify(Notice::new("pool-failover", message));
     }
 }

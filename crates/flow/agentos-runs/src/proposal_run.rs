@@ -24,7 +24,7 @@ const VERB: &str = "propose";
 
 /// Makes the run of each proposal, with this source of consent.
 ///
-/// With [`ConsentMode::Later`] every proposal waits for a person. [`ConsentMode::Person`] finds nobody here, because a tool cannot ask.
+/// With [`ConsentMode::Later`] every proposal waits for a person. [`ConsentMode::Person`] does not work here, because a tool cannot ask.
 #[derive(Debug, Clone)]
 pub struct ConsentedProposals(pub ConsentMode);
 

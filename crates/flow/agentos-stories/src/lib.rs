@@ -1,6 +1,7 @@
 //! What happened and how things are, as values: logs, runs, exports, proofs, the state of repository and machine.
 //!
-//! Owns: reading. Never: asks a model, or writes to a repository.
+//! Owns: reading, copies of evidence, and the git ref of published evidence. Never: asks a model, or changes a branch or a file of a
+//! repository.
 //!
 //! Front ends and embedders use it through `agentos-host`.
 
@@ -18,7 +19,7 @@ pub mod tape_events;
 
 use agentos_ground::Ground;
 
-/// The functions of this crate that belong to a [`Ground`].
+/// Logs, exports, proofs, and the state of the repository and the machine. Cheap to make for each call.
 #[derive(Debug, Clone, Copy)]
 pub struct Stories<'a> {
     ground: &'a Ground,

@@ -11,7 +11,7 @@ pub mod sessions;
 
 use agentos_ground::Ground;
 
-/// The functions of this crate that belong to a [`Ground`].
+/// Conversations that last. Cheap to make for each call.
 #[derive(Debug, Clone, Copy)]
 pub struct Talk<'a> {
     ground: &'a Ground,

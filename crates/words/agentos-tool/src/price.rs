@@ -47,7 +47,7 @@ impl TokenPrice {
 pub struct ExactCost(u64);
 
 impl ExactCost {
-    /// Most that one call is taken to cost. A larger number that a server states is no price of a call.
+    /// Largest cost of one call that is recorded. A server that claims more is not believed.
     pub const MOST_OF_A_CALL: Self = Self(1_000 * 10_u64.pow(COST_DIGITS as u32));
 
     /// Makes a cost from a number of a server, rounded to twelve digits after the point and capped. `None` if it is negative or no

@@ -32,7 +32,7 @@ struct KeyChange<'a> {
 /// Stores a key.
 pub fn set_key(app: &App, args: &AuthSetArgs) -> Done {
     // A wrong name is refused before the key is read, so that nobody types a secret for nothing.
-    app.host.calls().check_key_owner(&args.provider)?;
+    app.host.providers().check_key_owner(&args.provider)?;
     let key = match &args.api_key {
         Some(key) => Secret::new(key),
         // A piped key is read without the flag too: password managers print to a pipe, and a prompt would wait for
@@ -42,7 +42,7 @@ pub fn set_key(app: &App, args: &AuthSetArgs) -> Done {
     };
     let place = app
         .host
-        .calls()
+        .providers()
         .set_key(&args.provider, &key, args.store.into())?;
     let sentence = format!(
         "the key of `{}` was stored in {}",
@@ -61,7 +61,7 @@ pub fn set_key(app: &App, args: &AuthSetArgs) -> Done {
 
 /// Shows the source of each provider's key.
 pub fn show_keys(app: &App) -> Done {
-    let mut report = app.host.calls().key_status()?;
+    let mut report = app.host.providers().key_status()?;
     // Both formats show the sentence in `withheld`, and the host names its next step as data only.
     for status in report.keys.values_mut() {
         let next = word_hint(None, &status.next);
@@ -137,7 +137,7 @@ fn format_check(check: &KeyCheck) -> String {
 /// Deletes a key.
 pub fn clear_key(app: &App, args: &AuthClearArgs) -> Done {
     let provider = escape::line(&args.provider);
-    let sentence = match app.host.calls().clear_key(&args.provider)? {
+    let sentence = match app.host.providers().clear_key(&args.provider)? {
         true => format!("the key of `{provider}` was deleted"),
         false => format!("`{provider}` has no stored key"),
     };

@@ -52,7 +52,7 @@ impl ChatCompletions {
 
     fn list_models(&self) -> &[String] {
         self.models.get_or_init(|| {
-            let mut names = self.host.calls().provider_names().unwrap_or_default();
+            let mut names = self.host.providers().provider_names().unwrap_or_default();
             names.extend(self.host.providers().own_model_ids().unwrap_or_default());
             names.extend(known_models().iter().map(|model| model.id.to_owned()));
             names.sort_unstable();

@@ -12,7 +12,7 @@ use crate::render::format_columns;
 
 /// Shows one profile.
 pub fn show_profile(app: &App, args: &ProfileShowArgs) -> Done {
-    let shown = app.host.calls().show_profile(&args.provider)?;
+    let shown = app.host.providers().show_profile(&args.provider)?;
     if app.printer.json {
         app.printer
             .write_json(&shown)
@@ -47,7 +47,7 @@ struct ValidProfile<'a> {
 
 /// Validates one file, or all files of a provider together.
 pub fn validate_profile(app: &App, args: &ProfileValidateArgs) -> Done {
-    let (provider, is_file) = app.host.calls().validate_profile(&args.file)?;
+    let (provider, is_file) = app.host.providers().validate_profile(&args.file)?;
     let shown = escape::line(&provider);
     let sentence = if is_file {
         let name = escape::line(&args.file.display().to_string());

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 
 /// Runs the verb.
 pub fn recover_landing(app: &App) -> Done {
-    let report = app.host.providers().recover_landing()?;
+    let report = app.host.runs().recover_landing()?;
     if app.printer.json {
         app.printer
             .write_json(&report)

@@ -186,7 +186,7 @@ fn list_providers(typed: &OsStr) -> Vec<CompletionCandidate> {
     let names = match typed.contains('/') {
         true => known_models().iter().map(|model| model.id.to_owned()).collect(),
         false => open_host()
-            .and_then(|host| host.calls().provider_names().ok())
+            .and_then(|host| host.providers().provider_names().ok())
             .unwrap_or_default(),
     };
     names

@@ -80,7 +80,7 @@ pub async fn show_sessions(State(desk): State<SharedDesk>, Extension(person): Pe
 
 /// Lists what a turn can ask: the user's providers and pools.
 fn list_models(desk: &ServiceDesk) -> Result<Vec<String>, EffectError> {
-    let mut names = desk.host.calls().provider_names()?;
+    let mut names = desk.host.providers().provider_names()?;
     names.extend(desk.host.providers().own_model_ids()?);
     Ok(names.iter().map(|name| mark(name)).collect())
 }

@@ -19,7 +19,7 @@ use super::{name_counted, open_store, read_budgets, read_recorded};
 use crate::ledger::{Ledger, store_error};
 use agentos_ground::Ground;
 use agentos_ground::clock::{self, SystemClock};
-use agentos_providers::prices::SilentServer;
+use agentos_providers::prices::UnprovedServer;
 
 /// Seconds after which the process of an open call counts as gone. A call that takes longer counts as its bound until its end.
 const LEASE_SECONDS: u32 = 900;
@@ -41,7 +41,7 @@ pub struct GuardedModel {
     /// Prices of its tokens.
     pub price: TokenPrices,
     /// Server, if it gave no answer when it was asked whether its calls cost nothing.
-    pub silent: Option<SilentServer>,
+    pub silent: Option<UnprovedServer>,
     /// Largest window that the user or the catalogue states. `None` if neither states one.
     pub window: Option<u64>,
 }
@@ -369,10 +369,10 @@ pub(crate) fn refuse_unknown(provider: &str, model: Option<&str>) -> EffectError
         .suggest_steps([NextStep::ListBudgets])
 }
 
-/// Makes the error of a model whose server would compute itself, and does not answer. A price of 0 is no advice: another
-/// server can answer there later.
-fn refuse_silent(name: &str, silent: &SilentServer) -> EffectError {
-    let SilentServer { address, why } = silent;
+/// Makes the error of a model of this machine whose server does not answer. It does not advise a price of 0, because another server can
+/// answer there later.
+fn refuse_silent(name: &str, silent: &UnprovedServer) -> EffectError {
+    let UnprovedServer { address, why } = silent;
     let message = format!(
         "a budget is set, and the server at {address} does not answer, so it cannot show that a call of `{name}` costs nothing: {why}"
     );
@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_answer_is_to_be_started() {
         let unpriced = model(TokenPrices::default(), ExecutionMode::Local);
-        let silent = Some(SilentServer {
+        let silent = Some(UnprovedServer {
             address: "http://127.0.0.1:8080".to_owned(),
             why: "connection refused".to_owned(),
         });

@@ -20,6 +20,7 @@ use agentos_ground::Ground;
 use agentos_ground::error::catalog_error;
 use agentos_ground::options::ProviderOverrides;
 use agentos_providers::model_name::{ModelName, ModelNames};
+use agentos_providers::pool_files::read_pool_file;
 use agentos_providers::prices::presume_prices;
 use agentos_providers::tools::{Tools, bad_profile};
 
@@ -83,16 +84,6 @@ impl LoadedPool {
                 .collect(),
         }
     }
-}
-
-/// Reads the user's own profile of a provider as a pool. `None` if it is none, or there is no such profile.
-///
-/// # Errors
-/// If the profile contains a mistake.
-pub(crate) fn read_pool_file(tools: &Tools, name: &str) -> Result<Option<PoolFile>, EffectError> {
-    let file = tools.user_file(name)?;
-    let file = file.filter(|file| file.adapter.is_some_and(|adapter| adapter.is_pool()));
-    Ok(file.map(|file| file.pool.unwrap_or_default()))
 }
 
 /// Loads a pool and those that follow it, with all checks: a pool that could fail in the middle of a turn is refused before it.

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use agentos_engine::ports::EffectError;
 use serde_json::Value;
 
-use super::{PinnedMember, PoolQuery, PoolTurn};
+use super::{HandOver, PinnedMember, PoolQuery, PoolTurn};
 use agentos_ground::Ground;
 use agentos_ground::options::ProviderChoice;
 
@@ -62,46 +62,33 @@ impl RunPool {
         }
     }
 
-    /// Chooses the member that goes on after answers of the last one that did not land. `None` if the last one tries again.
-    pub fn choose_abler(&self, ground: &Ground, code: &str) -> Option<PinnedMember> {
+    /// Chooses the member that is asked after the last one. `None` if no other member is asked.
+    pub fn choose_after(&self, ground: &Ground, code: &str, reason: HandOver) -> Option<PinnedMember> {
         let last = self.chosen.borrow().last().cloned()?;
-        let mut turn = self.turn.borrow_mut();
-        match turn.passes_task_on(ground, &last, code) {
-            true => turn.choose_next(ground).ok()?,
-            false => None,
-        }
+        self.choose_instead(ground, &last, code, reason)
     }
 
-    /// Chooses the member that is asked after this failure. `None` if the failure is the end.
-    pub fn choose_after(&self, ground: &Ground, code: &str) -> Option<PinnedMember> {
-        let last = self.chosen.borrow().last().cloned()?;
-        let mut turn = self.turn.borrow_mut();
-        match turn.passes_call_on(ground, &last, code) {
-            true => turn.choose_next(ground).ok()?,
-            false => None,
-        }
-    }
-
-    /// Leaves a member out for the rest of the run, and chooses again: its tool cannot be made. `None` if no other member is left.
+    /// Chooses the member that is asked instead of this one, which is left out for the rest of the run. `None` if no other member is.
     pub fn choose_instead(
         &self,
         ground: &Ground,
-        unusable: &PinnedMember,
+        member: &PinnedMember,
         code: &str,
+        reason: HandOver,
     ) -> Option<PinnedMember> {
         let mut turn = self.turn.borrow_mut();
-        match turn.passes_task_on(ground, unusable, code) {
+        match turn.hands_over(ground, member, code, reason) {
             true => turn.choose_next(ground).ok()?,
             false => None,
         }
     }
 
-    /// Takes back the member that was chosen last, and leaves it out for the rest of the run: policy does not let it be asked.
-    pub fn take_back(&self) {
-        let last = self.chosen.borrow_mut().pop();
-        if let Some(last) = last {
-            self.turn.borrow_mut().leave_out(&last, "policy-denied");
-        }
+    /// Takes back the member that was chosen last, and leaves it out for the rest of the run: policy does not let it be asked. `None` if
+    /// no member was chosen.
+    pub fn take_back(&self) -> Option<PinnedMember> {
+        let last = self.chosen.borrow_mut().pop()?;
+        self.turn.borrow_mut().leave_out(&last, "policy-denied");
+        Some(last)
     }
 
     /// Adds a member whose tool was made: it is asked now.

@@ -17,13 +17,25 @@ use serde_json::Value;
 
 use super::choice::choose_in_pool;
 use super::unload::unload_left;
-use super::{LoadedPool, PoolQuery, is_pool, load_chain};
+use super::{LoadedPool, PoolQuery, load_chain};
 use crate::machine::pool_state::{self, SwitchReport};
 use agentos_ground::Ground;
 use agentos_ground::error::usage_error;
 use agentos_ground::options::{ProviderChoice, ProviderOverrides};
 use agentos_ground::provider_kind::ProviderKind;
 use agentos_providers::known_tools::read_tools;
+use agentos_providers::pool_files::is_pool;
+
+/// Reason why a run asks another member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandOver {
+    /// A call of the member failed, and left nothing behind.
+    FailedCall,
+    /// Answers of the member did not land.
+    RefusedAnswers,
+    /// The tool of the member cannot be made.
+    NoTool,
+}
 
 /// Member that answers an attempt.
 #[derive(Debug, Clone)]
@@ -286,13 +298,29 @@ impl PoolTurn {
         })
     }
 
-    /// Returns whether another member goes on with a task after answers of this one that did not land, and says so in a notice. The member
-    /// did answer, so this is no mark against it in other turns.
-    pub fn passes_task_on(&mut self, ground: &Ground, pinned: &PinnedMember, code: &str) -> bool {
-        self.hops < MOST_HOPS
-            && self.hand_on(ground, pinned, code, |alias, code, next| {
-                format!("the answers of `{alias}` do not land ({code}): `{next}` goes on with the task")
-            })
+    /// Returns whether another member is asked in a run, and says so in a notice.
+    pub fn hands_over(
+        &mut self,
+        ground: &Ground,
+        pinned: &PinnedMember,
+        code: &str,
+        reason: HandOver,
+    ) -> bool {
+        match reason {
+            HandOver::FailedCall => self.passes_call_on(ground, pinned, code),
+            // The member did answer, so this is no mark against it in other turns.
+            HandOver::RefusedAnswers if self.hops < MOST_HOPS => {
+                self.hand_on(ground, pinned, code, |alias, code, next| {
+                    format!("the answers of `{alias}` do not land ({code}): `{next}` continues the task")
+                })
+            }
+            HandOver::NoTool if self.hops < MOST_HOPS => {
+                self.hand_on(ground, pinned, code, |alias, code, next| {
+                    format!("`{alias}` cannot be asked ({code}): `{next}` is asked now")
+                })
+            }
+            HandOver::RefusedAnswers | HandOver::NoTool => false,
+        }
     }
 
     /// Leaves a member out for the rest of the turn.

@@ -14,13 +14,13 @@ pub trait ToolSuccession {
     /// It is only called after a call that gave no answer and left the repository as it was, and that the user did not stop.
     fn find_next(&self, failure: &ToolError) -> FoundSuccessor<'_>;
 
-    /// Returns the tool that goes on after answers of the current one did not land. `None` if the current one tries again.
+    /// Returns the tool that continues the task after answers of the current tool did not land. `None` if the current tool tries again.
     ///
     /// It is only called where another attempt is allowed. `refusals` is the number of such answers in a row, and `code` the reason of the
     /// last one.
     fn find_abler(&self, refusals: u32, code: &str) -> FoundSuccessor<'_>;
 
-    /// Takes the tool back that was returned last: policy does not let it be asked, and the tool before it goes on.
+    /// Takes back the tool that was returned last, because policy does not let it be asked.
     fn take_back(&self);
 }
 

@@ -16,8 +16,18 @@ use crate::{Cause, Outcome};
 /// Call that follows, in the place of another attempt of the same tool.
 pub(super) struct NextCall<'a> {
     pub request: TaskRequest<'a>,
-    /// True if it counts as an attempt of the task: the call before gave an answer.
-    pub is_attempt: bool,
+    pub reason: NextReason,
+}
+
+/// Reason of the next call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NextReason {
+    /// The request was too long: the same tool is called with less context.
+    TooLong,
+    /// The call failed: another tool is called. This is no further attempt of the task.
+    FailedCall,
+    /// The answers of the tool did not land: another tool is called, as an attempt of the task.
+    RefusedAnswers,
 }
 
 /// Finds the call after one that failed: of the current request with less context, which `narrowed` allows once, or of another tool.
@@ -37,7 +47,7 @@ pub(super) async fn find_next_call<'a>(
         let plan = narrowed.get_or_init(|| plan);
         return Some(NextCall {
             request: current.clone().with_context(tokens, plan),
-            is_attempt: false,
+            reason: NextReason::TooLong,
         });
     }
     let successor = match refusals {
@@ -46,11 +56,14 @@ pub(super) async fn find_next_call<'a>(
     };
     Some(NextCall {
         request: current.clone().hand_to(successor),
-        is_attempt: refusals.is_some(),
+        reason: match refusals {
+            Some(_) => NextReason::RefusedAnswers,
+            None => NextReason::FailedCall,
+        },
     })
 }
 
-/// Finds the tool that goes on after answers that did not land. `None` if the same one tries again.
+/// Finds the tool that continues the task after answers that did not land. `None` if the same tool tries again.
 async fn find_abler<'a>(
     request: &TaskRequest<'a>,
     refusals: u32,

@@ -1,4 +1,4 @@
-//! Models of Ollama: those that it computes itself, and those that it passes on to its paid service.
+//! Models of Ollama that this machine computes, and models that Ollama passes on to its paid service.
 //!
 //! Owns: when two names mean the same model for Ollama. Never: takes a missing statement as proof that a model is free.
 
@@ -33,7 +33,7 @@ pub(super) fn runs_model(tags: &Value, model: Option<&str>) -> bool {
     asked.peek().is_some() && asked.all(|entry| !is_elsewhere(entry))
 }
 
-/// Returns true if an entry states another place for its model, or a name of the paid service.
+/// Returns true if an entry names another host for its model, or has the name of a model of the paid service.
 fn is_elsewhere(entry: &Value) -> bool {
     let stated = |field: &str| match entry.get(field) {
         None | Some(Value::Null) => false,

@@ -26,7 +26,7 @@ use agentos_ground::window_share::measure_window;
 use agentos_ground::window_share::reserve_answer;
 use agentos_providers::known_tools::read_tools;
 use agentos_providers::learned_windows::RememberedWindow;
-use agentos_providers::prices::{ProvedPrices, SilentServer, prove_prices};
+use agentos_providers::prices::{ProvedPrices, UnprovedServer, prove_prices};
 use agentos_providers::servers::sourced_window;
 use agentos_providers::tools::{Tool, make_server_tool};
 use agentos_runs::context_choice::find_window;
@@ -39,7 +39,7 @@ pub struct ModelParts {
     address: Option<String>,
     price: TokenPrices,
     /// The server, if it gave no answer when it was asked whether its calls cost nothing.
-    silent: Option<SilentServer>,
+    silent: Option<UnprovedServer>,
     /// Largest window that the user or the catalogue states. `None` if neither states one.
     bounding_window: Option<u64>,
     window: WindowSize,

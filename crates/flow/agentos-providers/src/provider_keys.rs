@@ -1,6 +1,6 @@
-//! The known providers: their addresses, their profiles, and what may be shown of their keys.
+//! Keys and profiles of providers, as a person manages them.
 //!
-//! Owns: these lists. Never: asks a provider anything, or shows a key.
+//! Owns: which provider can have a key, and what may be shown of a profile. Never: asks a provider anything, or shows a key.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,72 +8,20 @@ use std::path::Path;
 use agentos_api::{AuthStatus, KeyStatus, Notice, ProfileReport};
 use agentos_engine::ports::EffectError;
 use agentos_profile::{AdapterKind, env_names, parse_profile};
-use agentos_tool::{ExecutionMode, Secret};
-use schemars::JsonSchema;
-use serde::Serialize;
+use agentos_tool::Secret;
 
-use crate::Calls;
-use crate::pools;
-use agentos_ground::Ground;
+use crate::Providers;
+use crate::known_tools::read_tools;
+use crate::pool_files::is_pool;
+use crate::profile_values::describe_profile;
+use crate::tool_notices::describe_left_out;
+use crate::tools::{Tools, bad_profile};
+use crate::{key_checks, sign_in};
 use agentos_ground::error::usage_error;
 use agentos_ground::options::{KeyStore, ProviderOverrides};
-use agentos_ground::{files, keys};
-use agentos_providers::Providers;
-use agentos_providers::known_tools::read_tools;
-use agentos_providers::profile_values::describe_profile;
-use agentos_providers::tool_notices::describe_left_out;
-use agentos_providers::toolboxes::ListedToolbox;
-use agentos_providers::tools::{Tools, bad_profile};
-use agentos_providers::{key_checks, sign_in};
+use agentos_ground::{Ground, files, keys};
 
-/// A provider in the list.
-#[derive(Serialize, JsonSchema)]
-pub struct Listed {
-    /// Name of the provider.
-    pub provider: String,
-    /// Local or cloud. `None` if the profile cannot be used.
-    pub execution_mode: Option<ExecutionMode>,
-    /// Address of the server. `None` if there is none.
-    pub base_url: Option<String>,
-    /// The program. `None` if the provider is a server.
-    pub program: Option<String>,
-    /// The configured model. `None` if none is.
-    pub model: Option<String>,
-    /// Source of the key, in words.
-    pub key: String,
-    /// The reason why the profile cannot be used. `None` if it can.
-    pub problem: Option<String>,
-}
-
-/// The output of `agentos tool list --json` and `agentos profile list --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct ToolList {
-    /// Version of this shape: 1.
-    pub version: u32,
-    /// The providers.
-    pub tools: Vec<Listed>,
-    /// Programs whose tools models may call.
-    pub toolboxes: Vec<ListedToolbox>,
-}
-
-impl Calls<'_> {
-    /// Lists the known providers.
-    ///
-    /// # Errors
-    /// If a profile folder cannot be read.
-    pub fn list_providers(self) -> Result<ToolList, EffectError> {
-        let tools = read_tools(self.ground)?;
-        let listed = tools
-            .provider_names()
-            .map(|provider| describe_provider(self.ground, &tools, provider));
-        let tools = listed.collect();
-        Ok(ToolList {
-            version: 1,
-            tools,
-            toolboxes: Providers::of(self.ground).list_toolboxes()?,
-        })
-    }
-
+impl Providers<'_> {
     /// Lists the names of the known providers, sorted.
     ///
     /// # Errors
@@ -96,10 +44,7 @@ impl Calls<'_> {
             keys: BTreeMap::new(),
         };
         // A pool has no key: its members' providers have.
-        for provider in tools
-            .profiled_names()
-            .filter(|name| !pools::is_pool(&tools, name))
-        {
+        for provider in tools.profiled_names().filter(|name| !is_pool(&tools, name)) {
             let status = match tools.resolve_profile(self.ground, provider, &ProviderOverrides::default()) {
                 Ok(resolved) => {
                     let mut status = keys::key_status(self.ground, &resolved);
@@ -230,45 +175,6 @@ fn key_name(ground: &Ground, tools: &Tools, provider: &str) -> Result<String, Ef
         .resolve_profile(ground, provider, &ProviderOverrides::default())?
         .profile
         .api_key_ref)
-}
-
-fn describe_provider(ground: &Ground, tools: &Tools, provider: &str) -> Listed {
-    let mut listed = Listed {
-        provider: provider.to_owned(),
-        execution_mode: None,
-        base_url: None,
-        program: None,
-        model: None,
-        key: "none".to_owned(),
-        problem: None,
-    };
-    if !tools.has_profile(provider) {
-        // Programs and recordings are on this machine.
-        listed.execution_mode = Some(ExecutionMode::Local);
-        return listed;
-    }
-    if pools::is_pool(tools, provider) {
-        match pools::load_chain(ground, tools, provider) {
-            Ok(chain) => listed.execution_mode = Some(pools::find_place(&chain)),
-            Err(error) => listed.problem = Some(error.message),
-        }
-        return listed;
-    }
-    match tools.resolve_profile(ground, provider, &ProviderOverrides::default()) {
-        Ok(resolved) => {
-            listed.execution_mode = Some(resolved.profile.execution_mode());
-            listed.base_url = resolved.profile.base_url.as_ref().map(ToString::to_string);
-            listed.program = resolved
-                .profile
-                .program
-                .as_ref()
-                .map(|program| program.command.clone());
-            listed.model.clone_from(&resolved.profile.model);
-            listed.key = keys::key_status(ground, &resolved).describe_source();
-        }
-        Err(error) => listed.problem = Some(error.message),
-    }
-    listed
 }
 
 #[cfg(test)]
